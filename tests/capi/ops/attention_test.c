@@ -1,5 +1,4 @@
-/* Attention and rotary embedding: the plain form with a matrix of scores, masks, groups, dropout, layouts, memory, and
- * refused arguments. */
+/* Attention and rotary embedding: options, dropout, layouts, memory, autocast, and refused arguments. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,32 +15,11 @@ static Operands make_operands(htone_dtype dtype, int kv_heads) {
 }
 
 static Operands leaves(Operands in) { return (Operands){leaf(in.q), leaf(in.k), leaf(in.v)}; }
-static Operands leaves_in_f64(Operands in) {
-  return leaves((Operands){cast_of(in.q, HTONE_F64), cast_of(in.k, HTONE_F64), cast_of(in.v, HTONE_F64)});
-}
 
 static htone_tensor* attend(Operands in, htone_tensor* mask, const htone_attention_options* options) {
   htone_tensor* out = NULL;
   assert_ok(htone_scaled_dot_product_attention(in.q, in.k, in.v, mask, options, &out));
   return keep_tensor(out);
-}
-
-/* The form with all scores; the optional mask is added. */
-static htone_tensor* attend_plainly(Operands in, htone_tensor* mask, double scale) {
-  htone_tensor *scores = NULL, *weights = NULL;
-  assert_ok(htone_mul_scalar(apply2(htone_matmul, in.q, transpose_of(in.k, 2, 3)), scale, &scores));
-  keep_tensor(scores);
-  if (mask != NULL) scores = apply2(htone_add, scores, mask);
-  assert_ok(htone_softmax(scores, 3, &weights));
-  return apply2(htone_matmul, keep_tensor(weights), in.v);
-}
-
-static void assert_same_values(htone_tensor* actual, htone_tensor* expected, double tolerance) {
-  double *a = values_of(actual), *b = values_of(expected);
-  assert_int_equal(numel_of(actual), numel_of(expected));
-  for (int64_t i = 0; i < numel_of(actual); ++i) assert_near(a[i], b[i], tolerance);
-  free(a);
-  free(b);
 }
 
 /* Runs backward from sum(out * noise); the noise is rounded to `dtype`. */
@@ -50,108 +28,27 @@ static void run_backward(htone_tensor* out, htone_dtype dtype) {
   backward(sum_of(apply2(htone_mul, out, noise)));
 }
 
-static void assert_same_gradients(Operands actual, Operands expected, double tolerance) {
-  assert_same_values(grad_of(actual.q), grad_of(expected.q), tolerance);
-  assert_same_values(grad_of(actual.k), grad_of(expected.k), 4 * tolerance);
-  assert_same_values(grad_of(actual.v), grad_of(expected.v), 4 * tolerance);
-}
-
-static void equals_the_plain_form_in_every_dtype(void** state) {
+static void weighs_values_by_the_softmax_of_the_scores(void** state) {
   (void)state;
-  const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
-  const double tolerances[] = {1e-13, 1e-6, 1e-3, 8e-3};
-  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
-    const Operands given = make_operands(dtypes[i], 4), in = leaves(given),
-                   exact = leaves_in_f64(make_operands(dtypes[i], 4));
-    htone_tensor* out = attend(in, NULL, NULL);
-    htone_tensor* expected = attend_plainly(exact, NULL, 1 / sqrt(20.0));
-    assert_shape(out, 2, 4, 37, 12);
-    assert_int_equal(dtype_of(out), dtypes[i]);
-    assert_same_values(out, expected, tolerances[i]);
-    run_backward(out, dtypes[i]);
-    run_backward(expected, dtypes[i]);
-    assert_same_gradients(in, exact, tolerances[i]);
-  }
-}
-
-static void a_group_of_heads_reads_one_head_of_k_and_v(void** state) {
-  (void)state;
-  const Operands in = leaves(make_operands(HTONE_F64, 2)), plain = leaves(make_operands(HTONE_F64, 2));
-  const int64_t spread[] = {2, 2, 2, 45, 20}, spread_v[] = {2, 2, 2, 45, 12}, heads[] = {2, 4, 45, 20},
-                heads_v[] = {2, 4, 45, 12};
-  Operands repeated = {plain.q, NULL, NULL};
-  htone_tensor* parts[4] = {NULL};
-  assert_ok(htone_unsqueeze(plain.k, 2, &parts[0]));
-  assert_ok(htone_broadcast_to(keep_tensor(parts[0]), 5, spread, &parts[1]));
-  assert_ok(htone_reshape(keep_tensor(parts[1]), 4, heads, &repeated.k));
-  assert_ok(htone_unsqueeze(plain.v, 2, &parts[2]));
-  assert_ok(htone_broadcast_to(keep_tensor(parts[2]), 5, spread_v, &parts[3]));
-  assert_ok(htone_reshape(keep_tensor(parts[3]), 4, heads_v, &repeated.v));
-  keep_tensor(repeated.k);
-  keep_tensor(repeated.v);
+  const Operands in = leaves((Operands){make_tensor(HTONE_F32, (const double[]){1}, 3, 1, 1, 1),
+                                        make_tensor(HTONE_F32, (const double[]){0, log(3)}, 3, 1, 2, 1),
+                                        make_tensor(HTONE_F32, (const double[]){2, 4}, 3, 1, 2, 1)});
   htone_tensor* out = attend(in, NULL, NULL);
-  htone_tensor* expected = attend(repeated, NULL, NULL);
-  assert_same_values(out, expected, 1e-14);
-  run_backward(out, HTONE_F64);
-  run_backward(expected, HTONE_F64);
-  assert_same_gradients(in, plain, 1e-13);
+  assert_values(out, 1e-6, 0.25 * 2 + 0.75 * 4);
+  backward(sum_of(out));
+  assert_values(grad_of(in.v), 1e-6, 0.25, 0.75);
 }
 
-/* Added to the scores: 0 for keys up to query + offset, -infinity for others. */
-static htone_tensor* causal_mask(int64_t offset) {
-  double values[37 * 45];
-  for (int64_t i = 0; i < 37; ++i) {
-    for (int64_t j = 0; j < 45; ++j) values[i * 45 + j] = j <= i + offset ? 0 : -INFINITY;
-  }
-  return make_tensor(HTONE_F64, values, 2, 37, 45);
-}
-
-static void causal_queries_see_earlier_keys_and_those_of_the_cache(void** state) {
+static void causal_offsets_of_any_size_are_accepted(void** state) {
   (void)state;
   htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
   options.causal = 1;
-  for (options.causal_offset = 0; options.causal_offset <= 8; options.causal_offset += 4) {
-    const Operands in = leaves(make_operands(HTONE_F64, 4)), plain = leaves(make_operands(HTONE_F64, 4));
-    htone_tensor* out = attend(in, NULL, &options);
-    htone_tensor* expected = attend_plainly(plain, causal_mask(options.causal_offset), 1 / sqrt(20.0));
-    assert_same_values(out, expected, 1e-13);
-    run_backward(out, HTONE_F64);
-    run_backward(expected, HTONE_F64);
-    assert_same_gradients(in, plain, 1e-13);
-  }
   options.causal_offset = INT64_MAX;
-  assert_same_values(attend(make_operands(HTONE_F64, 4), NULL, &options),
-                     attend(make_operands(HTONE_F64, 4), NULL, NULL), 0);
+  assert_tensors_near(attend(make_operands(HTONE_F64, 4), NULL, &options),
+                      attend(make_operands(HTONE_F64, 4), NULL, NULL), 0);
   options.causal_offset = INT64_MIN;
   htone_tensor* hidden = attend(make_operands(HTONE_F64, 4), NULL, &options);
   assert_near(item_of(sum_of(apply2(htone_mul, hidden, hidden))), 0, 0);
-}
-
-/* Key 1 is hidden from all queries, and query 1 sees no key. */
-static void a_query_that_sees_no_key_gives_zeros(void** state) {
-  (void)state;
-  const double shown[] = {1, 0, 1, 0, 0, 0};
-  for (int kind = 0; kind < 3; ++kind) {
-    const Operands in = leaves((Operands){make_noise(HTONE_F32, 1, 3, 1, 2, 4), make_noise(HTONE_F32, 2, 3, 1, 3, 4),
-                                          make_noise(HTONE_F32, 3, 3, 1, 3, 2)});
-    const double added[] = {0, -INFINITY, 0, -INFINITY, -INFINITY, -INFINITY};
-    htone_tensor* mask = kind == 2 ? make_tensor(HTONE_F16, added, 2, 2, 3)
-                                   : make_tensor(kind == 0 ? HTONE_BOOL : HTONE_U8, shown, 2, 2, 3);
-    htone_tensor* out = attend(in, mask, NULL);
-    assert_values(slice_of(out, 1, 1, 2, 1), 0, 0, 0);
-    backward(sum_of(apply2(htone_mul, out, out)));
-    assert_values(slice_of(grad_of(in.q), 1, 1, 2, 1), 0, 0, 0, 0, 0);
-    assert_values(slice_of(grad_of(in.v), 1, 1, 2, 1), 0, 0, 0);
-    assert_true(fabs(item_of(sum_of(grad_of(in.q)))) > 1e-4);
-  }
-}
-
-static void a_score_that_is_not_a_number_makes_its_row_so(void** state) {
-  (void)state;
-  htone_tensor* q = make_tensor(HTONE_F32, (const double[]){NAN, 1}, 3, 1, 2, 1);
-  htone_tensor* k = make_tensor(HTONE_F32, (const double[]){1, 1}, 3, 1, 2, 1);
-  htone_tensor* v = make_tensor(HTONE_F32, (const double[]){2, 4}, 3, 1, 2, 1);
-  assert_values(attend((Operands){q, k, v}, NULL, NULL), 0, NAN, 3);
 }
 
 static htone_tensor* ones(int keys, int depth) {
@@ -199,7 +96,7 @@ static void heads_inside_of_rows_are_read_and_written_there(void** state) {
   htone_tensor* contiguous = NULL;
   assert_ok(htone_tensor_contiguous(transpose_of(copy, 1, 2), &contiguous));
   keep_tensor(contiguous);
-  assert_same_values(out, attend((Operands){contiguous, contiguous, contiguous}, NULL, NULL), 0);
+  assert_tensors_near(out, attend((Operands){contiguous, contiguous, contiguous}, NULL, NULL), 0);
   int64_t strides[4];
   int32_t ndim = 0;
   assert_ok(htone_tensor_strides(out, strides, 4, &ndim));
@@ -250,23 +147,12 @@ static void autocast_attends_in_the_low_dtype(void** state) {
   assert_int_equal(dtype_of(grad_of(in.q)), HTONE_F32);
 }
 
-/* A bias of another dtype for each head, and one that is repeated over the keys, which changes no weight. */
 static void a_bias_gets_its_gradient_in_its_dtype(void** state) {
   (void)state;
-  const Operands in = leaves(make_operands(HTONE_F32, 2)), exact = leaves_in_f64(make_operands(HTONE_F32, 2));
   htone_tensor* bias = leaf(make_noise(HTONE_F16, 4, 3, 4, 1, 45));
-  htone_tensor* exact_bias = leaf(cast_of(make_noise(HTONE_F16, 4, 3, 4, 1, 45), HTONE_F64));
-  run_backward(attend(in, bias, NULL), HTONE_F32);
-  run_backward(attend(exact, exact_bias, NULL), HTONE_F64);
+  run_backward(attend(leaves(make_operands(HTONE_F32, 2)), bias, NULL), HTONE_F32);
   assert_int_equal(dtype_of(grad_of(bias)), HTONE_F16);
   assert_shape(grad_of(bias), 4, 1, 45);
-  assert_same_values(grad_of(bias), grad_of(exact_bias), 0.01);
-  htone_tensor* of_rows = leaf(make_noise(HTONE_F64, 4, 2, 37, 1));
-  const Operands constants = make_operands(HTONE_F64, 2);
-  run_backward(attend(constants, of_rows, NULL), HTONE_F64);
-  double* gradient = values_of(grad_of(of_rows));
-  for (int i = 0; i < 37; ++i) assert_near(gradient[i], 0, 1e-12);
-  free(gradient);
 }
 
 static htone_tensor* noise3(htone_dtype dtype, int heads, int rows, int depth) {
@@ -338,22 +224,6 @@ static void rotary_embedding_turns_pairs_by_their_position(void** state) {
   htone_tensor* x = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 1, 2, 3, 4}, 2, 2, 4);
   options.base = 1;
   assert_values(rotate(x, NULL, &options), 1e-6, 1, 2, 3, 4, c - 3 * s, 2 * c - 4 * s, 3 * c + s, 4 * c + 2 * s);
-  options.interleaved = 1;
-  assert_values(rotate(x, NULL, &options), 1e-6, 1, 2, 3, 4, c - 2 * s, 2 * c + s, 3 * c - 4 * s, 4 * c + 3 * s);
-  options.offset = -1;
-  assert_values(rotate(x, NULL, &options), 1e-6, c + 2 * s, 2 * c - s, 3 * c + 4 * s, 4 * c - 3 * s, 1, 2, 3, 4);
-  htone_tensor* positions = make_tensor(HTONE_I32, (const double[]){1, 0}, 1, 2);
-  assert_values(slice_of(rotate(x, positions, &options), 0, 1, 2, 1), 0, 1, 2, 3, 4);
-}
-
-static void scores_of_rotated_rows_depend_on_their_distance(void** state) {
-  (void)state;
-  htone_rotary_options options = HTONE_ROTARY_OPTIONS_INIT;
-  htone_tensor *q = make_noise(HTONE_F64, 1, 3, 2, 5, 8), *k = make_noise(HTONE_F64, 2, 3, 2, 5, 8);
-  htone_tensor* near = apply2(htone_matmul, rotate(q, NULL, NULL), transpose_of(rotate(k, NULL, NULL), 1, 2));
-  options.offset = 70000;
-  htone_tensor* far = apply2(htone_matmul, rotate(q, NULL, &options), transpose_of(rotate(k, NULL, &options), 1, 2));
-  assert_same_values(near, far, 1e-10);
 }
 
 static void rotary_embedding_keeps_the_order_in_memory_and_lengths(void** state) {
@@ -391,11 +261,8 @@ static void rotary_embedding_refuses_what_it_cannot_rotate(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(equals_the_plain_form_in_every_dtype),
-      cmocka_unit_test(a_group_of_heads_reads_one_head_of_k_and_v),
-      cmocka_unit_test(causal_queries_see_earlier_keys_and_those_of_the_cache),
-      cmocka_unit_test(a_query_that_sees_no_key_gives_zeros),
-      cmocka_unit_test(a_score_that_is_not_a_number_makes_its_row_so),
+      cmocka_unit_test(weighs_values_by_the_softmax_of_the_scores),
+      cmocka_unit_test(causal_offsets_of_any_size_are_accepted),
       cmocka_unit_test(dropout_drops_its_share_and_keeps_the_mean),
       cmocka_unit_test(backward_draws_the_dropout_of_forward_again),
       cmocka_unit_test(heads_inside_of_rows_are_read_and_written_there),
@@ -405,7 +272,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(refuses_operands_that_do_not_fit),
       cmocka_unit_test(refuses_masks_and_options_that_do_not_fit),
       cmocka_unit_test(rotary_embedding_turns_pairs_by_their_position),
-      cmocka_unit_test(scores_of_rotated_rows_depend_on_their_distance),
       cmocka_unit_test(rotary_embedding_keeps_the_order_in_memory_and_lengths),
       cmocka_unit_test(rotary_embedding_refuses_what_it_cannot_rotate),
   };

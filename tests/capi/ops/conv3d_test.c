@@ -1,4 +1,4 @@
-/* Convolution over three dimensions: values, gradients, agreement with conv2d, the layer, refusals. */
+/* Convolution over three dimensions: one value, gradients, the layer, refusals. */
 #include <stdlib.h>
 
 #include "test_modules.h"
@@ -30,41 +30,6 @@ static void adds_the_products_of_each_window(void** state) {
   htone_tensor* out = conv3d_of(input, weight, bias, NULL);
   assert_shape(out, 1, 1, 1, 1, 2);
   assert_values(out, 0, 100.5, 111.5);
-}
-
-static void strides_padding_and_dilation_differ_by_dimension(void** state) {
-  (void)state;
-  htone_conv3d_options options = default_options();
-  options.stride_d = 2;
-  options.padding_d = 1;
-  options.dilation_w = 2;
-  htone_tensor* input = make_ramp(HTONE_F64, 5, 1, 1, 3, 1, 3);
-  htone_tensor* weight = make_tensor(HTONE_F64, (const double[]){1, 10, 100, 1000}, 5, 1, 1, 2, 1, 2);
-  htone_tensor* out = conv3d_of(input, weight, NULL, &options);
-  assert_shape(out, 1, 1, 2, 1, 1);
-  assert_values(out, 0, 2000, 3 + 50 + 600 + 8000);
-}
-
-/* With a depth of 1 both are one convolution. */
-static void a_volume_of_one_slice_is_an_image(void** state) {
-  (void)state;
-  const int64_t volume[] = {2, 4, 1, 5, 6}, kernel[] = {6, 2, 1, 3, 2};
-  htone_tensor *image = make_noise(HTONE_F32, 1, 4, 2, 4, 5, 6), *weight = make_noise(HTONE_F32, 2, 4, 6, 2, 3, 2);
-  htone_tensor *bias = make_noise(HTONE_F32, 3, 1, 6), *expected = NULL;
-  htone_conv3d_options options = default_options();
-  options.groups = 2;
-  options.stride_w = 2;
-  options.padding_h = 1;
-  htone_conv_options flat;
-  assert_ok(htone_conv_options_init(&flat));
-  flat.groups = 2;
-  flat.stride_w = 2;
-  flat.padding_h = 1;
-  assert_ok(htone_conv2d(image, weight, bias, &flat, &expected));
-  htone_tensor* out = conv3d_of(reshape_of(image, 5, volume), reshape_of(weight, 5, kernel), bias, &options);
-  double* values = values_of(keep_tensor(expected));
-  check_values(out, 0, values, (size_t)numel_of(out), __FILE__, __LINE__);
-  free(values);
 }
 
 static void gradients_reach_input_weight_and_bias(void** state) {
@@ -149,8 +114,6 @@ static void refuses_what_does_not_fit(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(adds_the_products_of_each_window),
-      cmocka_unit_test(strides_padding_and_dilation_differ_by_dimension),
-      cmocka_unit_test(a_volume_of_one_slice_is_an_image),
       cmocka_unit_test(gradients_reach_input_weight_and_bias),
       cmocka_unit_test(gradients_of_sixteen_bits_are_rounded_once),
       cmocka_unit_test(the_layer_has_pytorchs_parameters),

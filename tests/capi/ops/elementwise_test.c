@@ -1,4 +1,4 @@
-/* Functions of elementwise.h: values, dtypes, gradients at special points, autocast, refusals. */
+/* Functions of elementwise.h: one value each, dtypes of gradients, autocast, refusals. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,77 +34,6 @@ static const Function kFunctions[] = {
     {"silu", htone_silu, silu_of, HTONE_AUTOCAST_AS_IS, 0},
     {"softplus", htone_softplus, softplus_of, HTONE_AUTOCAST_FP32, 0},
 };
-
-static double step_of(htone_dtype dtype) {
-  return dtype == HTONE_F64 ? 0x1p-49 : dtype == HTONE_F32 ? 0x1p-21 : dtype == HTONE_F16 ? 0x1p-10 : 0x1p-7;
-}
-
-static void assert_reference(const Function* function, htone_dtype dtype, const double* x, double step) {
-  htone_tensor* input = make_tensor(dtype, x, 1, 4);
-  htone_tensor* out = apply1(function->apply, input);
-  double* seen = values_of(input);
-  double* values = values_of(out);
-  for (int i = 0; i < 4; ++i) {
-    const double expected = function->reference(seen[i]);
-    if (!isnan(expected) && !(fabs(values[i] - expected) <= step * (1 + fabs(expected)))) {
-      print_error("%s(%g)\n", function->name, seen[i]);
-    }
-    assert_near(values[i], expected, step * (1 + fabs(expected)));
-  }
-  free(seen);
-  free(values);
-}
-
-static void functions_have_the_values_of_the_c_library(void** state) {
-  (void)state;
-  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    for (size_t d = 0; d < COUNT_OF(dtypes); ++d) {
-      assert_reference(&kFunctions[f], dtypes[d], (const double[]){0.3, 1, 2.5, 4}, step_of(dtypes[d]));
-      assert_reference(&kFunctions[f], dtypes[d], (const double[]){-0.3, -1, -2.5, -4}, step_of(dtypes[d]));
-      assert_int_equal(dtype_of(apply1(kFunctions[f].apply, make_ramp(dtypes[d], 1, 3))), dtypes[d]);
-    }
-  }
-}
-
-static void integers_give_floats_unless_they_stay_whole(void** state) {
-  (void)state;
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    const Function* function = &kFunctions[f];
-    htone_tensor* out = apply1(function->apply, make_tensor(HTONE_I32, (const double[]){3}, 1, 1));
-    assert_int_equal(dtype_of(out), function->keeps_integers ? HTONE_I32 : HTONE_F32);
-    assert_near(item_of(out), function->reference(3), 1e-5);
-  }
-  assert_values(apply1(htone_abs, make_tensor(HTONE_I8, (const double[]){-128, -3, 7}, 1, 3)), 0, -128, 3, 7);
-  assert_values(apply1(htone_abs, make_tensor(HTONE_U8, (const double[]){200}, 1, 1)), 0, 200);
-  assert_values(apply1(htone_neg, make_tensor(HTONE_U8, (const double[]){1}, 1, 1)), 0, 255);
-  assert_values(apply1(htone_abs, make_tensor(HTONE_BOOL, (const double[]){0, 1}, 1, 2)), 0, 0, 1);
-}
-
-static void strided_and_empty_inputs_are_taken(void** state) {
-  (void)state;
-  htone_tensor* turned = transpose_of(make_ramp(HTONE_F32, 2, 2, 3), 0, 1); /* 0 3, 1 4, 2 5 */
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    const Function* function = &kFunctions[f];
-    assert_shape(apply1(function->apply, make_ramp(HTONE_F32, 2, 0, 3)), 0, 3);
-    htone_tensor* out = apply1(function->apply, turned);
-    assert_shape(out, 3, 2);
-    assert_values(slice_of(slice_of(out, 0, 1, 2, 1), 1, 1, 2, 1), 1e-5 * exp(4), function->reference(4));
-  }
-}
-
-static void gradients_at_corners_are_pytorchs(void** state) {
-  (void)state;
-  htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){-2, 0, 3}, 1, 3));
-  backward(sum_of(apply1(htone_abs, x)));
-  assert_values(grad_of(x), 0, -1, 0, 1);
-  htone_tensor* root = leaf(make_tensor(HTONE_F32, (const double[]){0, 4}, 1, 2));
-  backward(sum_of(apply1(htone_sqrt, root)));
-  assert_values(grad_of(root), 0, INFINITY, 0.25);
-  htone_tensor* far = leaf(make_tensor(HTONE_F32, (const double[]){-1000, 1000}, 1, 2));
-  backward(sum_of(apply1(htone_softplus, far)));
-  assert_values(grad_of(far), 0, 0, 1);
-}
 
 static void gradients_take_the_dtype_of_their_input(void** state) {
   (void)state;
@@ -148,28 +77,15 @@ static void storage_formats_are_refused(void** state) {
   assert_null(out);
 }
 
-static void maximum_and_minimum_propagate_nan_and_promote(void** state) {
-  (void)state;
-  htone_tensor* a = make_tensor(HTONE_F32, (const double[]){1, NAN, -3, 2}, 1, 4);
-  htone_tensor* b = make_tensor(HTONE_BF16, (const double[]){2, 1, NAN, -INFINITY}, 1, 4);
-  assert_values(apply2(htone_maximum, a, b), 0, 2, NAN, NAN, 2);
-  assert_values(apply2(htone_minimum, a, b), 0, 1, NAN, NAN, -INFINITY);
-  assert_int_equal(dtype_of(apply2(htone_maximum, a, b)), HTONE_F32);
-  htone_tensor* bytes = make_tensor(HTONE_U8, (const double[]){3, 200}, 1, 2);
-  htone_tensor* most = apply2(htone_minimum, bytes, make_scalar(HTONE_U8, 100));
-  assert_int_equal(dtype_of(most), HTONE_U8);
-  assert_values(most, 0, 3, 100);
-  htone_tensor* flags = make_tensor(HTONE_BOOL, (const double[]){0, 1}, 1, 2);
-  assert_values(apply2(htone_maximum, flags, make_scalar(HTONE_BOOL, 0)), 0, 0, 1);
-}
-
 static void ties_share_the_gradient(void** state) {
   (void)state;
   static const BinaryFn functions[] = {htone_maximum, htone_minimum};
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
     htone_tensor* a = leaf(make_tensor(HTONE_F32, (const double[]){1, 4, 2}, 1, 3));
     htone_tensor* b = leaf(make_tensor(HTONE_F32, (const double[]){3, 0, 2}, 1, 3));
-    backward(sum_of(apply2(functions[i], a, b)));
+    htone_tensor* result = apply2(functions[i], a, b);
+    assert_values(result, 0, i == 0 ? 3 : 1, i == 0 ? 4 : 0, 2);
+    backward(sum_of(result));
     assert_values(grad_of(a), 0, (double)i, 1 - (double)i, 0.5);
     assert_values(grad_of(b), 0, 1 - (double)i, (double)i, 0.5);
   }
@@ -181,18 +97,13 @@ static htone_tensor* clamped(htone_tensor* input, double low, double high) {
   return keep_tensor(out);
 }
 
-static void clamp_bounds_from_either_or_both_sides(void** state) {
+static void clamp_bounds_from_both_sides(void** state) {
   (void)state;
-  htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){-2, -1, 0, 2, 5, NAN}, 1, 6));
-  assert_values(clamped(x, -INFINITY, 2), 0, -2, -1, 0, 2, 2, NAN);
-  assert_values(clamped(x, -1, INFINITY), 0, -1, -1, 0, 2, 5, NAN);
-  assert_values(clamped(make_ramp(HTONE_F32, 1, 3), 5, 4), 0, 4, 4, 4);
-  backward(sum_of(clamped(x, -1, 2)));
-  assert_values(grad_of(x), 0, 0, 0, 1, 0, 0, 0);
-  htone_tensor* infinite = leaf(make_tensor(HTONE_F32, (const double[]){-INFINITY, 1, INFINITY}, 1, 3));
-  backward(sum_of(clamped(infinite, -INFINITY, INFINITY)));
-  assert_values(grad_of(infinite), 0, 1, 1, 1);
-  htone_tensor* out = NULL;
+  htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){-2, 0, 5}, 1, 3));
+  htone_tensor *result = clamped(x, -1, 2), *out = NULL;
+  assert_values(result, 0, -1, 0, 2);
+  backward(sum_of(result));
+  assert_values(grad_of(x), 0, 0, 1, 0);
   assert_fails(htone_clamp(make_ramp(HTONE_I32, 1, 3), 0, 1, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
   assert_null(out);
 }
@@ -203,24 +114,14 @@ static htone_tensor* raised(htone_tensor* input, double exponent) {
   return keep_tensor(out);
 }
 
-static void pow_has_its_corners_and_their_gradients(void** state) {
+static void pow_raises_to_a_tensor_or_a_number(void** state) {
   (void)state;
-  htone_tensor* x = make_tensor(HTONE_F32, (const double[]){-2, 0, NAN, 4}, 1, 4);
-  assert_values(raised(x, 0), 0, 1, 1, 1, 1);
-  assert_values(raised(x, 3), 0, -8, 0, NAN, 64);
-  assert_values(raised(x, 2), 0, 4, 0, NAN, 16);
-  assert_values(raised(x, 0.5), 0, NAN, 0, NAN, 2);
-  assert_values(raised(x, -1), 0, -0.5, INFINITY, NAN, 0.25);
-  htone_tensor* integers = raised(make_tensor(HTONE_I32, (const double[]){3}, 1, 1), 2);
-  assert_int_equal(dtype_of(integers), HTONE_F32);
-  assert_values(integers, 0, 9);
-
-  htone_tensor* constant = leaf(make_tensor(HTONE_F32, (const double[]){0, 3, INFINITY}, 1, 3));
-  backward(sum_of(raised(constant, 0)));
-  assert_values(grad_of(constant), 0, 0, 0, 0);
   htone_tensor* base = leaf(make_tensor(HTONE_F32, (const double[]){0, 0, 2}, 1, 3));
   htone_tensor* exponent = leaf(make_tensor(HTONE_F32, (const double[]){0, 3, 1}, 1, 3));
-  backward(sum_of(apply2(htone_pow, base, exponent)));
+  assert_values(raised(base, 3), 0, 0, 0, 8);
+  htone_tensor* result = apply2(htone_pow, base, exponent);
+  assert_values(result, 0, 1, 0, 2);
+  backward(sum_of(result));
   assert_values(grad_of(base), 0, 0, 0, 1);
   assert_values(grad_of(exponent), 1e-6, 0, 0, 2 * log(2));
 }
@@ -267,17 +168,12 @@ static void a_write_between_forward_and_backward_is_noticed(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(functions_have_the_values_of_the_c_library),
-      cmocka_unit_test(integers_give_floats_unless_they_stay_whole),
-      cmocka_unit_test(strided_and_empty_inputs_are_taken),
-      cmocka_unit_test(gradients_at_corners_are_pytorchs),
       cmocka_unit_test(gradients_take_the_dtype_of_their_input),
       cmocka_unit_test(autocast_widens_what_pytorch_widens),
       cmocka_unit_test(storage_formats_are_refused),
-      cmocka_unit_test(maximum_and_minimum_propagate_nan_and_promote),
       cmocka_unit_test(ties_share_the_gradient),
-      cmocka_unit_test(clamp_bounds_from_either_or_both_sides),
-      cmocka_unit_test(pow_has_its_corners_and_their_gradients),
+      cmocka_unit_test(clamp_bounds_from_both_sides),
+      cmocka_unit_test(pow_raises_to_a_tensor_or_a_number),
       cmocka_unit_test(pow_names_its_operands),
       cmocka_unit_test(functions_of_two_follow_autocast),
       cmocka_unit_test(a_write_between_forward_and_backward_is_noticed),

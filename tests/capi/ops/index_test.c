@@ -1,5 +1,5 @@
-/* Gather, scatter_add, index_select and embedding: values, gradients that accumulate, refusals before any write. */
-#include <math.h>
+/* Gather, scatter_add, index_select and embedding: one value and gradient each, the layer, refusals before any write.
+ */
 #include <stdlib.h>
 
 #include "test_modules.h"
@@ -31,129 +31,45 @@ static htone_tensor* embedding_of(htone_tensor* weight, htone_tensor* indices, i
   return keep_tensor(out);
 }
 
-static void gather_picks_along_each_dimension(void** state) {
+static void gather_picks_along_a_dimension(void** state) {
   (void)state;
-  htone_tensor* input = make_ramp(HTONE_F32, 2, 3, 3);
-  htone_tensor* index = make_tensor(HTONE_I64, (const double[]){2, 0, 1, 1}, 2, 2, 2);
-  assert_values(gather_of(input, 0, index), 0, 6, 1, 3, 4);
-  assert_values(gather_of(input, -1, index), 0, 2, 0, 4, 4);
-  assert_values(gather_of(transpose_of(input, 0, 1), 0, transpose_of(index, 0, 1)), 0, 2, 4, 0, 4);
-  assert_values(gather_of(input, 0, cast_of(index, HTONE_I32)), 0, 6, 1, 3, 4);
-  assert_values(gather_of(make_ramp(HTONE_BOOL, 1, 2), 0, indices_of(1, 0, 1)), 0, 1, 0, 1);
-  assert_shape(gather_of(input, 0, make_ramp(HTONE_I64, 2, 0, 3)), 0, 3);
+  htone_tensor* input = leaf(make_ramp(HTONE_F32, 2, 3, 3));
+  htone_tensor* index = make_tensor(HTONE_I32, (const double[]){2, 0, 1, 1}, 2, 2, 2);
+  htone_tensor* result = gather_of(input, -1, index);
+  assert_values(result, 0, 2, 0, 4, 4);
+  backward(sum_of(result));
+  assert_values(grad_of(input), 0, 1, 0, 1, 0, 2, 0, 0, 0, 0);
 }
 
 static void scatter_add_adds_repeated_places_up(void** state) {
   (void)state;
-  htone_tensor* input = make_ramp(HTONE_F32, 2, 3, 2);
-  htone_tensor* index = make_tensor(HTONE_I64, (const double[]){2, 0, 2, 1}, 2, 2, 2);
-  htone_tensor* source = make_tensor(HTONE_F32, (const double[]){10, 20, 7, 30, 40, 7}, 2, 2, 3);
-  assert_values(scatter_of(input, 0, index, source), 0, 0, 21, 2, 43, 44, 5);
-  assert_values(scatter_of(input, 1, make_tensor(HTONE_I64, (const double[]){1, 1, 1}, 2, 1, 3), source), 0, 0, 38, 2,
-                3, 4, 5);
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 3, 2), *source = leaf(make_ramp(HTONE_F32, 2, 2, 3));
+  htone_tensor* result = scatter_of(input, 1, make_tensor(HTONE_I64, (const double[]){1, 1, 1}, 2, 1, 3), source);
+  assert_values(result, 0, 0, 4, 2, 3, 4, 5);
   assert_values(input, 0, 0, 1, 2, 3, 4, 5);
-  htone_tensor* whole = make_tensor(HTONE_I32, (const double[]){1, 2}, 1, 2);
-  assert_values(scatter_of(whole, 0, indices_of(1, 1, 1), make_tensor(HTONE_I32, (const double[]){5, 6, 7}, 1, 3)), 0,
-                1, 20);
-}
-
-/* Added one at a time in FP16, 2048 + 1 would stay 2048. */
-static void sixteen_bit_sums_are_rounded_once(void** state) {
-  (void)state;
-  htone_tensor* base = make_tensor(HTONE_F16, (const double[]){2048}, 1, 1);
-  htone_tensor* ones = make_tensor(HTONE_F16, (const double[]){1, 1, 1, 1}, 1, 4);
-  htone_tensor* result = scatter_of(base, 0, indices_of(0, 0, 0, 0), ones);
-  assert_int_equal(dtype_of(result), HTONE_F16);
-  assert_values(result, 0, 2052);
+  backward(sum_of(result));
+  assert_values(grad_of(source), 0, 1, 1, 1, 0, 0, 0);
 }
 
 static void index_select_takes_whole_slices(void** state) {
   (void)state;
-  htone_tensor* input = make_ramp(HTONE_F64, 3, 2, 3, 2);
+  htone_tensor* input = leaf(make_ramp(HTONE_F64, 3, 2, 3, 2));
   htone_tensor* middle = select_of(input, 1, indices_of(2, 0));
   assert_shape(middle, 2, 2, 2);
   assert_values(middle, 0, 4, 5, 0, 1, 10, 11, 6, 7);
-  assert_values(select_of(make_ramp(HTONE_I8, 2, 2, 3), -1, indices_of(1, 1, 1)), 0, 1, 1, 1, 4, 4, 4);
-  assert_values(select_of(transpose_of(make_ramp(HTONE_F32, 2, 2, 3), 0, 1), 0, indices_of(2)), 0, 2, 5);
-  assert_shape(select_of(input, 0, make_ramp(HTONE_I64, 1, 0)), 0, 3, 2);
+  backward(sum_of(middle));
+  assert_values(grad_of(input), 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1);
 }
 
 static void embedding_looks_rows_up(void** state) {
   (void)state;
-  htone_tensor* table = make_ramp(HTONE_BF16, 2, 4, 2);
-  htone_tensor* result = embedding_of(table, make_tensor(HTONE_I32, (const double[]){3, 0, 1, 1}, 2, 2, 2), -1);
+  htone_tensor* table = leaf(make_ramp(HTONE_BF16, 2, 4, 2));
+  htone_tensor* result = embedding_of(table, make_tensor(HTONE_I32, (const double[]){3, 0, 1, 1}, 2, 2, 2), 0);
   assert_shape(result, 2, 2, 2);
   assert_int_equal(dtype_of(result), HTONE_BF16);
   assert_values(result, 0, 6, 7, 0, 1, 2, 3, 2, 3);
-  assert_values(embedding_of(table, make_scalar(HTONE_I64, 2), -1), 0, 4, 5);
-  assert_shape(embedding_of(table, make_ramp(HTONE_I64, 2, 3, 0), -1), 3, 0, 2);
-}
-
-static void gradients_of_a_row_add_up_and_the_padding_row_has_none(void** state) {
-  (void)state;
-  htone_tensor* table = leaf(make_ramp(HTONE_F32, 2, 4, 2));
-  htone_tensor* weights = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 5, 6, 7, 8}, 2, 4, 2);
-  htone_tensor* indices = indices_of(1, 3, 1, 2);
-  backward(sum_of(apply2(htone_mul, embedding_of(table, indices, 2), weights)));
-  assert_values(grad_of(table), 0, 0, 0, 6, 8, 0, 0, 3, 4);
-  backward(sum_of(apply2(htone_mul, embedding_of(table, indices, -1), weights)));
-  assert_values(grad_of(table), 0, 0, 0, 12, 16, 7, 8, 6, 8);
-  assert_ok(htone_tensor_zero_grad(table));
-  backward(sum_of(apply2(htone_mul, embedding_of(table, indices, 1), weights)));
-  assert_values(grad_of(table), 0, 0, 0, 0, 0, 7, 8, 3, 4);
-}
-
-static void gradients_of_a_low_precision_table_are_rounded_once(void** state) {
-  (void)state;
-  htone_tensor* table = leaf(make_ramp(HTONE_F16, 2, 1, 1));
-  htone_tensor* weights = make_tensor(HTONE_F16, (const double[]){2048, 1, 1}, 2, 3, 1);
-  backward(sum_of(apply2(htone_mul, embedding_of(table, indices_of(0, 0, 0), -1), weights)));
-  assert_values(grad_of(table), 0, 2050);
-}
-
-static void a_table_used_twice_has_both_gradients(void** state) {
-  (void)state;
-  htone_tensor* table = leaf(make_ramp(HTONE_F32, 2, 3, 1));
-  htone_tensor *first = embedding_of(table, indices_of(0, 1), -1), *second = embedding_of(table, indices_of(1, 2), -1);
-  backward(sum_of(apply2(htone_add, first, second)));
-  assert_values(grad_of(table), 0, 1, 2, 1);
-}
-
-static htone_tensor* table_gradient(int32_t threads) {
-  htone_context_options options;
-  htone_context* context = NULL;
-  htone_device* device = NULL;
-  htone_tensor *table = NULL, *indices = NULL;
-  const int64_t shape[] = {50, 40}, count[] = {5000};
-  int64_t* values = malloc(5000 * sizeof *values);
-  for (int64_t i = 0; i < 5000; ++i) values[i] = i * i % 47;
-  assert_ok(htone_context_options_init(&options));
-  options.num_threads = threads;
-  assert_ok(htone_context_create(&options, &context));
-  assert_ok(htone_device_create(context, "cpu", &device));
-  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 0.1, &table));
-  assert_ok(htone_tensor_create_full(device, HTONE_I64, 1, count, 0, &indices));
-  assert_ok(htone_tensor_write(indices, HTONE_I64, values, 5000 * sizeof *values));
-  free(values);
-  keep_tensor(indices);
-  leaf(keep_tensor(table));
-  htone_tensor* rows = embedding_of(table, indices, -1);
-  htone_tensor* scaled = NULL;
-  assert_ok(htone_gelu(apply2(htone_mul, rows, rows), HTONE_GELU_ERF, &scaled));
-  backward(sum_of(keep_tensor(scaled)));
-  assert_ok(htone_device_release(device));
-  assert_ok(htone_context_release(context));
-  return grad_of(table);
-}
-
-static void gradients_are_the_same_bits_on_any_number_of_threads(void** state) {
-  (void)state;
-  double* one = values_of(table_gradient(1));
-  for (int32_t threads = 2; threads <= 5; threads += 3) {
-    htone_tensor* several = table_gradient(threads);
-    check_values(several, 0, one, (size_t)numel_of(several), __FILE__, __LINE__);
-  }
-  free(one);
+  backward(sum_of(result));
+  assert_values(grad_of(table), 0, 0, 0, 2, 2, 0, 0, 1, 1);
 }
 
 static htone_tensor* filled(htone_tensor* input, htone_tensor* mask, double value) {
@@ -164,24 +80,14 @@ static htone_tensor* filled(htone_tensor* input, htone_tensor* mask, double valu
 
 static void masked_fill_puts_a_value_where_the_mask_is_true(void** state) {
   (void)state;
-  htone_tensor *input = make_ramp(HTONE_F16, 2, 2, 2), *mask = make_tensor(HTONE_BOOL, (const double[]){0, 1}, 1, 2);
-  htone_tensor* result = filled(input, mask, -INFINITY);
-  assert_int_equal(dtype_of(result), HTONE_F16);
-  assert_values(result, 0, 0, -INFINITY, 2, -INFINITY);
-  assert_values(filled(make_ramp(HTONE_I32, 2, 2, 1), mask, 9), 0, 0, 9, 1, 9);
-  htone_tensor* out = NULL;
+  htone_tensor* input = leaf(make_ramp(HTONE_F16, 2, 2, 2));
+  htone_tensor *result = filled(input, make_tensor(HTONE_BOOL, (const double[]){0, 1}, 1, 2), 9), *out = NULL;
+  assert_values(result, 0, 0, 9, 2, 9);
+  backward(sum_of(result));
+  assert_values(grad_of(input), 0, 1, 0, 1, 0);
   assert_fails(htone_masked_fill(input, input, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "mask is f16");
   assert_fails(htone_masked_fill(input, make_ramp(HTONE_BOOL, 1, 3), 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "mask [3]");
   assert_null(out);
-}
-
-/* A NaN under a true mask must not reach the gradient. */
-static void masked_elements_lead_no_gradient(void** state) {
-  (void)state;
-  htone_tensor* input = leaf(make_tensor(HTONE_F32, (const double[]){NAN, 2}, 1, 2));
-  htone_tensor* result = filled(input, make_tensor(HTONE_BOOL, (const double[]){1, 0}, 1, 2), 0);
-  backward(sum_of(apply2(htone_mul, result, result)));
-  assert_values(grad_of(input), 0, 0, 4);
 }
 
 /* A23 */
@@ -314,17 +220,11 @@ static void indices_that_left_the_range_are_refused_by_backward(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gather_picks_along_each_dimension),
+      cmocka_unit_test(gather_picks_along_a_dimension),
       cmocka_unit_test(scatter_add_adds_repeated_places_up),
-      cmocka_unit_test(sixteen_bit_sums_are_rounded_once),
       cmocka_unit_test(index_select_takes_whole_slices),
       cmocka_unit_test(embedding_looks_rows_up),
-      cmocka_unit_test(gradients_of_a_row_add_up_and_the_padding_row_has_none),
-      cmocka_unit_test(gradients_of_a_low_precision_table_are_rounded_once),
-      cmocka_unit_test(a_table_used_twice_has_both_gradients),
-      cmocka_unit_test(gradients_are_the_same_bits_on_any_number_of_threads),
       cmocka_unit_test(masked_fill_puts_a_value_where_the_mask_is_true),
-      cmocka_unit_test(masked_elements_lead_no_gradient),
       cmocka_unit_test(an_index_outside_is_named_before_anything_is_written),
       cmocka_unit_test(tensors_that_do_not_fit_are_named),
       cmocka_unit_test(indices_written_after_forward_are_noticed),

@@ -1,7 +1,5 @@
-/* The normalisation operations: values, dtypes, autocast, arguments that do not fit. */
+/* The normalisation operations: one value each, running statistics, autocast, arguments that do not fit. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "test_modules.h"
 
@@ -34,19 +32,11 @@ static htone_tensor* make_rows(htone_dtype dtype) {
 static void layer_norm_has_mean_zero_and_variance_one(void** state) {
   (void)state;
   const double third = sqrt(3);
-  assert_values(layer_norm(make_rows(HTONE_F64), NULL, NULL, 0), 1e-15, -1, -1, 1, 1, -1 / third, -1 / third,
-                -1 / third, third);
   htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
   htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){10, 20, 30, 40}, 1, 4);
   htone_tensor* out = layer_norm(make_rows(HTONE_F32), weight, bias, 0);
   assert_int_equal(dtype_of(out), HTONE_F32);
   assert_values(out, 1e-5, 9, 18, 33, 44, 10 - 1 / third, 20 - 2 / third, 30 - 3 / third, 40 + 4 * third);
-}
-
-static void epsilon_joins_the_variance(void** state) {
-  (void)state;
-  assert_values(slice_of(layer_norm(make_rows(HTONE_F32), NULL, NULL, 12), 0, 0, 1, 1), 1e-6, -0.5, -0.5, 0.5, 0.5);
-  assert_values(slice_of(rms_norm(make_rows(HTONE_F32), NULL, 9), 0, 1, 2, 1), 1e-6, 0, 0, 0, 1.6);
 }
 
 static void rms_norm_divides_by_the_root_of_the_mean_square(void** state) {
@@ -64,10 +54,9 @@ static void group_norm_normalises_each_group_of_each_sample(void** state) {
   htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
   htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){0, 0, 10, 20}, 1, 4);
   assert_values(group_norm(input, 2, weight, bias), 1e-5, -1, -1, 2, 2, 7, 13, 24, 16, -1, 1, 2, -2, 13, 13, 16, 16);
-  assert_values(group_norm(make_rows(HTONE_F64), 4, NULL, NULL), 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN);
 }
 
-/* One sample of two channels of four elements; a constant channel, and a channel of one element, give the bias. */
+/* One sample of two channels of four elements; a constant channel gives the bias. */
 static void instance_norm_normalises_each_channel_of_each_sample(void** state) {
   (void)state;
   htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 5, 5, 7, 7, 7, 7}, 4, 1, 2, 2, 2);
@@ -75,29 +64,12 @@ static void instance_norm_normalises_each_channel_of_each_sample(void** state) {
   htone_tensor *bias = make_tensor(HTONE_F32, (const double[]){10, 20}, 1, 2), *out = NULL;
   assert_ok(htone_instance_norm(input, weight, bias, 1e-9, &out));
   assert_values(keep_tensor(out), 1e-5, 8, 8, 12, 12, 20, 20, 20, 20);
-  assert_ok(htone_instance_norm(make_ramp(HTONE_F32, 2, 3, 2), weight, bias, 1e-5, &out));
-  assert_values(keep_tensor(out), 0, 10, 20, 10, 20, 10, 20);
-  assert_ok(htone_instance_norm(make_ramp(HTONE_F32, 3, 2, 0, 3), NULL, NULL, 1e-5, &out));
-  assert_shape(keep_tensor(out), 2, 0, 3);
   out = NULL;
   assert_fails(htone_instance_norm(weight, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "input [2] has 1 dimensions");
   assert_fails(htone_instance_norm(input, make_ramp(HTONE_F32, 1, 3), NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight");
   assert_null(out);
-}
-
-static void sixteen_bits_are_normalised_in_fp32_and_rounded_once(void** state) {
-  (void)state;
-  static const htone_dtype dtypes[] = {HTONE_F16, HTONE_BF16};
-  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
-    htone_tensor* narrow = cast_of(make_noise(HTONE_F32, 3, 2, 3, 4), dtypes[i]);
-    htone_tensor* weight = make_noise(HTONE_F32, 4, 1, 4);
-    htone_tensor* out = layer_norm(narrow, weight, NULL, 1e-5);
-    assert_int_equal(dtype_of(out), dtypes[i]);
-    htone_tensor* expected = cast_of(layer_norm(cast_of(narrow, HTONE_F32), weight, NULL, 1e-5), dtypes[i]);
-    assert_values(apply2(htone_sub, out, expected), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-  }
 }
 
 static void autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes(void** state) {
@@ -128,28 +100,13 @@ static htone_tensor* batch_norm(htone_tensor* input, htone_tensor* mean, htone_t
 /* Channel 0 holds 1 1 5 5, mean 3 and unbiased variance 16/3; channel 1 holds 0 0 0 8, mean 2 and variance 16. */
 static void batch_norm_normalises_channels_and_moves_the_running_statistics(void** state) {
   (void)state;
-  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
   const double third = sqrt(3);
-  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
-    htone_tensor* input = make_tensor(dtypes[i], (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
-    htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 0}, 1, 2);
-    htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
-    htone_tensor* out = batch_norm(input, mean, variance, 1);
-    assert_int_equal(dtype_of(out), dtypes[i]);
-    assert_values(out, 5e-3, -1, -1, -1 / third, -1 / third, 1, 1, -1 / third, third);
-    assert_values(mean, 1e-6, 0.75 + 0.25 * 3, 0.25 * 2);
-    assert_values(variance, 1e-6, 0.75 + 0.25 * 16 / 3, 0.75 * 4 + 0.25 * 16);
-  }
-}
-
-static void an_infinite_element_makes_the_running_mean_infinite_and_not_nan(void** state) {
-  (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){INFINITY, 1, 2, 3}, 2, 2, 2);
-  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){0, 0}, 1, 2);
-  htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 1}, 1, 2);
-  batch_norm(input, mean, variance, 1);
-  assert_values(mean, 0, INFINITY, 0.5);
-  assert_values(variance, 0, NAN, 1.25);
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
+  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 0}, 1, 2);
+  htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
+  assert_values(batch_norm(input, mean, variance, 1), 1e-5, -1, -1, -1 / third, -1 / third, 1, 1, -1 / third, third);
+  assert_values(mean, 1e-6, 0.75 + 0.25 * 3, 0.25 * 2);
+  assert_values(variance, 1e-6, 0.75 + 0.25 * 16 / 3, 0.75 * 4 + 0.25 * 16);
 }
 
 static void batch_norm_in_evaluation_reads_the_running_statistics_alone(void** state) {
@@ -160,7 +117,6 @@ static void batch_norm_in_evaluation_reads_the_running_statistics_alone(void** s
   assert_values(batch_norm(input, mean, variance, 0), 1e-6, 0, 0, -1, -1, 2, 2, -1, 1);
   assert_values(mean, 0, 1, 4);
   assert_values(variance, 0, 4, 16);
-  assert_values(slice_of(batch_norm(input, mean, variance, 0), 0, 1, 2, 1), 1e-6, 2, 2, -1, 1);
 }
 
 static void one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing(void** state) {
@@ -194,49 +150,6 @@ static void batch_norm_tells_which_argument_does_not_fit(void** state) {
   assert_null(out);
 }
 
-/* N9, through the interface: FP32 has 1/16 steps at 1e6. */
-static void a_row_far_from_zero_keeps_its_digits(void** state) {
-  (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1e6, 1e6 + 0.125, 1e6 + 0.25, 1e6 + 0.375}, 2, 1, 4);
-  const double step = 2 / sqrt(5);
-  assert_values(layer_norm(input, NULL, NULL, 0), 1e-6, -1.5 * step, -0.5 * step, 0.5 * step, 1.5 * step);
-  htone_tensor* constant = make_tensor(HTONE_F32, (const double[]){0.1, 0.1, 0.1, 0.1}, 2, 1, 4);
-  assert_values(layer_norm(constant, NULL, NULL, 1e-5), 1e-6, 0, 0, 0, 0);
-}
-
-/* A9 */
-static void an_empty_batch_has_gradients_of_zero(void** state) {
-  (void)state;
-  const int64_t none[] = {0, 4};
-  htone_tensor *input = NULL, *out = NULL, *weight = leaf(make_ramp(HTONE_F32, 1, 4));
-  assert_ok(htone_tensor_create(test_device(), HTONE_F32, 2, none, &input));
-  out = layer_norm(keep_tensor(input), weight, NULL, 1e-5);
-  assert_shape(out, 0, 4);
-  backward(sum_of(out));
-  assert_values(grad_of(weight), 0, 0, 0, 0, 0);
-}
-
-static void gradients_are_the_same_bits_on_any_number_of_threads(void** state) {
-  (void)state;
-  static const int32_t threads[] = {1, 2, 5};
-  enum { kRows = 700, kLength = 96 };
-  static float inputs[kRows * kLength];
-  static float weights[COUNT_OF(threads)][kLength];
-  for (int i = 0; i < kRows * kLength; ++i) inputs[i] = (float)(i * 7919 % 1009) / 500 - 1;
-  for (size_t i = 0; i < COUNT_OF(threads); ++i) {
-    const int64_t shape[] = {kRows, kLength}, last[] = {kLength};
-    htone_device* device = make_device(make_context(threads[i], 1));
-    htone_tensor *x = NULL, *weight = NULL, *out = NULL;
-    assert_ok(htone_tensor_create_copy(device, HTONE_F32, 2, shape, inputs, &x));
-    assert_ok(htone_tensor_create_full(device, HTONE_F32, 1, last, 0.5, &weight));
-    leaf(keep_tensor(weight));
-    assert_ok(htone_layer_norm(keep_tensor(x), 1, last, weight, NULL, 1e-5, &out));
-    backward(sum_of(apply2(htone_mul, keep_tensor(out), x)));
-    assert_ok(htone_tensor_read(grad_of(weight), HTONE_F32, weights[i], sizeof weights[i]));
-    assert_memory_equal(weights[i], weights[0], sizeof weights[i]);
-  }
-}
-
 static void arguments_that_do_not_fit_are_told(void** state) {
   (void)state;
   htone_tensor *rows = make_rows(HTONE_F32), *three = make_ramp(HTONE_F32, 1, 3), *out = NULL;
@@ -260,49 +173,6 @@ static void arguments_that_do_not_fit_are_told(void** state) {
   assert_ok(htone_tensor_create_full(make_device(make_context(1, 1)), HTONE_F32, 1, kFour, 1, &elsewhere));
   assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_ERROR_DEVICE, "weight");
   assert_null(out);
-}
-
-static void norm_of_sum_and_its_gradient_are_those_of_two_operations(void** state) {
-  (void)state;
-  static const htone_dtype kDtypes[][2] = {
-      {HTONE_F64, HTONE_F64}, {HTONE_F32, HTONE_F32}, {HTONE_F32, HTONE_BF16}, {HTONE_BF16, HTONE_BF16}};
-  for (size_t i = 0; i < COUNT_OF(kDtypes); ++i) {
-    for (int is_rms = 0; is_rms < 2; ++is_rms) {
-      const htone_dtype wide = kDtypes[i][0], narrow = kDtypes[i][1];
-      htone_tensor *input[2], *residual[2], *sum[2] = {NULL}, *norm[2] = {NULL};
-      htone_tensor *weight = make_noise(HTONE_F32, 3, 1, 4), *factors = make_noise(wide, 4, 3, 5, 3, 4);
-      for (int fused = 0; fused < 2; ++fused) {
-        input[fused] = leaf(make_noise(narrow, 1, 3, 5, 3, 4));
-        residual[fused] = leaf(make_noise(wide, 2, 3, 5, 3, 4));
-      }
-      assert_ok(htone_add(input[0], residual[0], &sum[0]));
-      assert_ok(is_rms ? htone_rms_norm(sum[0], 1, kFour, weight, 1e-5, &norm[0])
-                       : htone_layer_norm(sum[0], 1, kFour, weight, NULL, 1e-5, &norm[0]));
-      assert_ok(is_rms ? htone_add_rms_norm(input[1], residual[1], 1, kFour, weight, 1e-5, &sum[1], &norm[1])
-                       : htone_add_layer_norm(input[1], residual[1], 1, kFour, weight, NULL, 1e-5, &sum[1], &norm[1]));
-      double* values[2][4];
-      for (int fused = 0; fused < 2; ++fused) {
-        keep_tensor(sum[fused]);
-        keep_tensor(norm[fused]);
-        backward(
-            sum_of(apply2(htone_add, apply2(htone_mul, norm[fused], factors), apply2(htone_mul, sum[fused], factors))));
-        values[fused][0] = values_of(sum[fused]);
-        values[fused][1] = values_of(norm[fused]);
-        values[fused][2] = values_of(grad_of(input[fused]));
-        values[fused][3] = values_of(grad_of(residual[fused]));
-      }
-      assert_int_equal(dtype_of(sum[1]), dtype_of(sum[0]));
-      assert_int_equal(dtype_of(grad_of(input[1])), narrow);
-      const double rounding = narrow == HTONE_BF16 ? 0x1p-6 : narrow == HTONE_F32 ? 1e-6 : 1e-14;
-      for (int which = 0; which < 4; ++which) {
-        for (int at = 0; at < 60; ++at) {
-          assert_near(values[1][which][at], values[0][which][at], which < 2 ? 0 : rounding * 4);
-        }
-        free(values[0][which]);
-        free(values[1][which]);
-      }
-    }
-  }
 }
 
 static void a_sum_that_is_normalised_needs_equal_shapes(void** state) {
@@ -337,23 +207,16 @@ static void either_result_of_a_normalised_sum_leads_back_alone(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layer_norm_has_mean_zero_and_variance_one),
-      cmocka_unit_test(norm_of_sum_and_its_gradient_are_those_of_two_operations),
       cmocka_unit_test(a_sum_that_is_normalised_needs_equal_shapes),
       cmocka_unit_test(either_result_of_a_normalised_sum_leads_back_alone),
-      cmocka_unit_test(epsilon_joins_the_variance),
       cmocka_unit_test(rms_norm_divides_by_the_root_of_the_mean_square),
       cmocka_unit_test(group_norm_normalises_each_group_of_each_sample),
       cmocka_unit_test(instance_norm_normalises_each_channel_of_each_sample),
-      cmocka_unit_test(sixteen_bits_are_normalised_in_fp32_and_rounded_once),
       cmocka_unit_test(autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes),
       cmocka_unit_test(batch_norm_normalises_channels_and_moves_the_running_statistics),
-      cmocka_unit_test(an_infinite_element_makes_the_running_mean_infinite_and_not_nan),
       cmocka_unit_test(batch_norm_in_evaluation_reads_the_running_statistics_alone),
       cmocka_unit_test(one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing),
       cmocka_unit_test(batch_norm_tells_which_argument_does_not_fit),
-      cmocka_unit_test(a_row_far_from_zero_keeps_its_digits),
-      cmocka_unit_test(an_empty_batch_has_gradients_of_zero),
-      cmocka_unit_test(gradients_are_the_same_bits_on_any_number_of_threads),
       cmocka_unit_test(arguments_that_do_not_fit_are_told),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -1,5 +1,4 @@
 /* Reshape, transpose, slice and cast: shared storage, clamped indices, refusals. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "test_tensors.h"
@@ -30,15 +29,6 @@ static void reshape_shares_storage_where_strides_allow_it(void** state) {
   assert_values(copy, 0, 0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11);
   assert_ok(htone_tensor_fill(view, 0));
   assert_values(slice_of(base, 1, 0, 1, 1), 0, 0, 0);
-}
-
-static void reshape_makes_scalars_and_empty_tensors(void** state) {
-  (void)state;
-  htone_tensor* one = make_tensor(HTONE_F32, (const double[]){5}, 2, 1, 1);
-  assert_scalar(reshape_of(one, 0, NULL));
-  assert_shape(reshape_of(make_scalar(HTONE_F32, 5), 2, (const int64_t[]){1, -1}), 1, 1);
-  assert_shape(reshape_of(make_ramp(HTONE_F32, 2, 0, 3), 2, (const int64_t[]){5, 0}), 5, 0);
-  assert_shape(reshape_of(make_ramp(HTONE_F32, 2, 0, 3), 2, (const int64_t[]){-1, 3}), 0, 3);
 }
 
 /* A29 */
@@ -93,20 +83,8 @@ typedef struct SliceCase {
 static void slice_indices_are_clamped_as_in_python(void** state) {
   (void)state;
   static const SliceCase cases[] = {
-      {0, 5, 1, 5, 0},
-      {1, 4, 2, 2, 1},
-      {-3, 100, 1, 3, 2},
-      {-100, 2, 1, 2, 0},
-      {4, 2, 1, 0, 0},
-      {2, 2, 1, 0, 0},
-      {7, 9, 1, 0, 0},
-      {0, -1, 1, 4, 0},
-      {INT64_MIN, INT64_MAX, 1, 5, 0},
-      {0, 5, INT64_MAX, 1, 0},
-      {1, 5, 4, 1, 1},
-      {0, INT64_MIN, 1, 0, 0},
-      {INT64_MAX, INT64_MAX, 1, 0, 0},
-      {-1, INT64_MAX, INT64_MAX, 1, 4},
+      {1, 4, 2, 2, 1},         {INT64_MIN, INT64_MAX, 1, 5, 0}, {0, 5, INT64_MAX, 1, 0},
+      {0, INT64_MIN, 1, 0, 0}, {INT64_MAX, INT64_MAX, 1, 0, 0}, {-1, INT64_MAX, INT64_MAX, 1, 4},
   };
   htone_tensor* base = make_ramp(HTONE_F32, 2, 5, 1);
   for (size_t i = 0; i < COUNT_OF(cases); ++i) {
@@ -141,17 +119,6 @@ static void a_slice_without_step_or_dimension_is_refused(void** state) {
   assert_null(out);
 }
 
-static void cast_rounds_to_nearest_even_and_saturates(void** state) {
-  (void)state;
-  const double values[] = {1 + 1.0 / 256, -65520, 1e-40, NAN, 2.9, -1e30};
-  htone_tensor* input = make_tensor(HTONE_F32, values, 1, 6);
-  assert_values(cast_of(input, HTONE_BF16), 0, 1, -65536, 0x1p-133, NAN, 2.90625, -0x1.94p99);
-  assert_values(cast_of(input, HTONE_F8E4M3), 0, 1, -448, 0, NAN, 3, -448);
-  assert_values(cast_of(input, HTONE_I8), 0, 1, -128, 0, 0, 2, -128);
-  assert_values(cast_of(input, HTONE_BOOL), 0, 1, 1, 1, 1, 1, 1);
-  assert_values(cast_of(input, HTONE_I64), 0, 1, -65520, 0, 0, 2, -9223372036854775808.0);
-}
-
 static void cast_to_the_own_dtype_shares_storage(void** state) {
   (void)state;
   htone_tensor* input = make_ramp(HTONE_F16, 1, 3);
@@ -161,30 +128,16 @@ static void cast_to_the_own_dtype_shares_storage(void** state) {
   assert_values(cast_of(transpose_of(make_ramp(HTONE_U8, 2, 2, 2), 0, 1), HTONE_F64), 0, 0, 2, 1, 3);
 }
 
-static void cast_takes_every_dtype_to_every_other(void** state) {
-  (void)state;
-  for (htone_dtype from = HTONE_F64; from <= HTONE_BOOL; ++from) {
-    for (htone_dtype to = HTONE_F64; to <= HTONE_BOOL; ++to) {
-      htone_tensor* out = cast_of(make_tensor(from, (const double[]){0, 1, 1}, 1, 3), to);
-      assert_int_equal(dtype_of(out), to);
-      assert_values(out, 0, 0, 1, 1);
-    }
-  }
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reshape_shares_storage_where_strides_allow_it),
-      cmocka_unit_test(reshape_makes_scalars_and_empty_tensors),
       cmocka_unit_test(reshape_to_another_count_is_refused),
       cmocka_unit_test(an_open_size_beside_a_zero_is_refused),
       cmocka_unit_test(transpose_swaps_two_dimensions_in_place),
       cmocka_unit_test(slice_indices_are_clamped_as_in_python),
       cmocka_unit_test(a_slice_writes_through_to_its_base),
       cmocka_unit_test(a_slice_without_step_or_dimension_is_refused),
-      cmocka_unit_test(cast_rounds_to_nearest_even_and_saturates),
       cmocka_unit_test(cast_to_the_own_dtype_shares_storage),
-      cmocka_unit_test(cast_takes_every_dtype_to_every_other),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -1,5 +1,5 @@
-/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: values, shared storage, refusals. */
-#include <math.h>
+/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: one value each, shared storage, refusals.
+ */
 
 #include "test_tensors.h"
 
@@ -132,27 +132,10 @@ static void a_repeated_element_is_not_written_in_place(void** state) {
   assert_values(row, 0, 5, 5, 5);
 }
 
-static void cat_joins_along_any_dimension(void** state) {
+static void cat_joins_along_a_dimension(void** state) {
   (void)state;
-  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 2), *b = transpose_of(make_ramp(HTONE_F32, 2, 1, 2), 0, 1);
+  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 2), *b = make_ramp(HTONE_F32, 2, 2, 1);
   assert_values(cat_of(-1, a, b, b), 0, 0, 1, 0, 0, 2, 3, 1, 1);
-  assert_values(cat_of(0, a, transpose_of(b, 0, 1)), 0, 0, 1, 2, 3, 0, 1);
-  htone_tensor* with_nothing = cat_of(0, make_ramp(HTONE_F32, 2, 0, 2), a);
-  assert_shape(with_nothing, 2, 2);
-  assert_values(with_nothing, 0, 0, 1, 2, 3);
-  assert_shape(cat_of(1, make_ramp(HTONE_F32, 2, 0, 2), make_ramp(HTONE_F32, 2, 0, 3)), 0, 5);
-}
-
-static void cat_and_stack_promote_dtypes(void** state) {
-  (void)state;
-  htone_tensor *a = make_tensor(HTONE_I64, (const double[]){1, 2}, 1, 2),
-               *b = make_tensor(HTONE_F16, (const double[]){0.5}, 1, 1),
-               *c = make_tensor(HTONE_BF16, (const double[]){3}, 1, 1);
-  assert_int_equal(dtype_of(cat_of(0, a, b)), HTONE_F16);
-  assert_int_equal(dtype_of(stack_of(0, b, c)), HTONE_F32);
-  assert_values(cat_of(0, a, b, c), 0, 1, 2, 0.5, 3);
-  htone_tensor* bytes = make_tensor(HTONE_F8E4M3, (const double[]){1.5}, 1, 1);
-  assert_int_equal(dtype_of(cat_of(0, bytes, bytes)), HTONE_F8E4M3);
 }
 
 static void cat_follows_a_policy_that_asks_for_another_dtype(void** state) {
@@ -186,12 +169,12 @@ static void gradients_of_mixed_dtypes_return_in_their_own(void** state) {
 
 static void stack_makes_a_new_dimension(void** state) {
   (void)state;
-  htone_tensor *a = make_ramp(HTONE_I32, 1, 3), *b = make_tensor(HTONE_I32, (const double[]){7, 8, 9}, 1, 3);
+  htone_tensor *a = leaf(make_ramp(HTONE_F32, 1, 3)), *b = make_tensor(HTONE_F32, (const double[]){7, 8, 9}, 1, 3);
   htone_tensor* columns = stack_of(-1, a, b);
   assert_shape(columns, 3, 2);
   assert_values(columns, 0, 0, 7, 1, 8, 2, 9);
-  assert_values(stack_of(0, a, b), 0, 0, 1, 2, 7, 8, 9);
-  assert_values(stack_of(0, make_scalar(HTONE_F32, 1), make_scalar(HTONE_F32, 2)), 0, 1, 2);
+  backward(sum_of(columns));
+  assert_values(grad_of(a), 0, 1, 1, 1);
 }
 
 static void tensors_that_do_not_fit_are_named(void** state) {
@@ -217,16 +200,6 @@ static void split_cuts_into_views(void** state) {
   assert_shape(parts[1], 2, 0);
   assert_values(parts[2], 0, 2, 3, 4, 7, 8, 9);
   assert_shares_storage(parts[0], base);
-}
-
-static void a_part_that_is_not_used_has_a_gradient_of_zero(void** state) {
-  (void)state;
-  htone_tensor* base = leaf(make_ramp(HTONE_F32, 1, 5));
-  htone_tensor* parts[3] = {NULL};
-  assert_ok(htone_split(base, 0, 3, (const int64_t[]){1, 2, 2}, parts));
-  for (int i = 0; i < 3; ++i) keep_tensor(parts[i]);
-  backward(sum_of(apply2(htone_mul, parts[0], parts[2])));
-  assert_values(grad_of(base), 0, 7, 0, 0, 0, 0);
 }
 
 static void parts_of_one_split_share_a_backward(void** state) {
@@ -277,18 +250,12 @@ static void sizes_that_do_not_add_up_are_refused(void** state) {
 
 static void pad_adds_and_takes_away(void** state) {
   (void)state;
-  htone_tensor* base = make_ramp(HTONE_F32, 2, 2, 3);
-  htone_tensor* wide = pad_of(base, 1, (const int64_t[]){1, 2}, -1);
-  assert_shape(wide, 2, 6);
-  assert_values(wide, 0, -1, 0, 1, 2, -1, -1, -1, 3, 4, 5, -1, -1);
-  htone_tensor* mixed = pad_of(base, 2, (const int64_t[]){-1, 1, 0, -1}, NAN);
+  htone_tensor* base = leaf(make_ramp(HTONE_F32, 2, 2, 3));
+  htone_tensor* mixed = pad_of(base, 2, (const int64_t[]){-1, 1, 0, -1}, 9);
   assert_shape(mixed, 1, 3);
-  assert_values(mixed, 0, 1, 2, NAN);
-  assert_values(pad_of(base, 1, (const int64_t[]){-5, 4}, 8), 0, 8, 8, 8, 8);
-  assert_shape(pad_of(base, 1, (const int64_t[]){-1, -2}, 8), 2, 0);
-  assert_values(pad_of(make_ramp(HTONE_F32, 2, 0, 1), 2, (const int64_t[]){0, 1, 1, 0}, 8), 0, 8, 8);
-  assert_values(pad_of(make_ramp(HTONE_U8, 1, 2), 1, (const int64_t[]){0, 1}, 9), 0, 0, 1, 9);
-  assert_values(pad_of(base, 0, NULL, 9), 0, 0, 1, 2, 3, 4, 5);
+  assert_values(mixed, 0, 1, 2, 9);
+  backward(sum_of(mixed));
+  assert_values(grad_of(base), 0, 0, 1, 1, 0, 0, 0);
 }
 
 static void padding_that_cannot_be_is_refused(void** state) {
@@ -309,19 +276,12 @@ static void padding_that_cannot_be_is_refused(void** state) {
 static void triangles_keep_what_lies_on_their_side(void** state) {
   (void)state;
   htone_tensor* base = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 5, 6}, 2, 2, 3);
-  assert_values(triangle_of(htone_tril, base, 0), 0, 1, 0, 0, 4, 5, 0);
   assert_values(triangle_of(htone_tril, base, 1), 0, 1, 2, 0, 4, 5, 6);
-  assert_values(triangle_of(htone_tril, base, -1), 0, 0, 0, 0, 4, 0, 0);
   assert_values(triangle_of(htone_triu, base, 0), 0, 1, 2, 3, 0, 5, 6);
-  assert_values(triangle_of(htone_triu, base, 2), 0, 0, 0, 3, 0, 0, 0);
-  assert_values(triangle_of(htone_triu, base, -1), 0, 1, 2, 3, 4, 5, 6);
   assert_values(triangle_of(htone_tril, base, INT64_MAX), 0, 1, 2, 3, 4, 5, 6);
   assert_values(triangle_of(htone_tril, base, INT64_MIN), 0, 0, 0, 0, 0, 0, 0);
   assert_values(triangle_of(htone_triu, base, INT64_MAX), 0, 0, 0, 0, 0, 0, 0);
   assert_values(triangle_of(htone_triu, base, INT64_MIN), 0, 1, 2, 3, 4, 5, 6);
-  assert_values(triangle_of(htone_tril, transpose_of(base, 0, 1), 0), 0, 1, 0, 2, 5, 3, 6);
-  assert_values(triangle_of(htone_triu, make_tensor(HTONE_F32, (const double[]){NAN, 1, NAN, 2}, 3, 1, 2, 2), 0), 0,
-                NAN, 1, 0, 2);
   htone_tensor* out = NULL;
   assert_fails(htone_tril(make_ramp(HTONE_F32, 1, 3), 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [3]");
   assert_null(out);
@@ -329,17 +289,8 @@ static void triangles_keep_what_lies_on_their_side(void** state) {
 
 static void flip_turns_dimensions_around(void** state) {
   (void)state;
-  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_BF16, HTONE_F8E4M3, HTONE_I64, HTONE_U8};
-  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
-    htone_tensor* input = make_ramp(dtypes[i], 2, 2, 3);
-    assert_int_equal(dtype_of(flip_of(input, 1, (const int64_t[]){1})), dtypes[i]);
-    assert_values(flip_of(input, 1, (const int64_t[]){1}), 0, 2, 1, 0, 5, 4, 3);
-    assert_values(flip_of(input, 1, (const int64_t[]){-2}), 0, 3, 4, 5, 0, 1, 2);
-    assert_values(flip_of(input, 2, (const int64_t[]){0, -1}), 0, 5, 4, 3, 2, 1, 0);
-    assert_values(flip_of(transpose_of(input, 0, 1), 1, (const int64_t[]){0}), 0, 2, 5, 1, 4, 0, 3);
-  }
   htone_tensor* rows = make_ramp(HTONE_F32, 3, 2, 2, 2);
-  assert_values(flip_of(rows, 2, (const int64_t[]){0, 2}), 0, 5, 4, 7, 6, 1, 0, 3, 2);
+  assert_values(flip_of(rows, 2, (const int64_t[]){0, -1}), 0, 5, 4, 7, 6, 1, 0, 3, 2);
 }
 
 static void flip_of_nothing_much_is_a_copy(void** state) {
@@ -348,9 +299,6 @@ static void flip_of_nothing_much_is_a_copy(void** state) {
   htone_tensor* copy = flip_of(input, 0, NULL);
   assert_ok(htone_tensor_fill(copy, 7));
   assert_values(input, 0, 0, 1, 2);
-  assert_values(flip_of(input, 1, (const int64_t[]){0}), 0, 0, 1, 2);
-  assert_values(flip_of(make_scalar(HTONE_F32, 3), 1, (const int64_t[]){-1}), 0, 3);
-  assert_shape(flip_of(make_ramp(HTONE_F32, 2, 3, 0), 2, (const int64_t[]){0, 1}), 3, 0);
   htone_tensor* out = NULL;
   assert_fails(htone_flip(input, 2, (const int64_t[]){1, -1}, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "dims names dimension 1 twice");
@@ -364,14 +312,12 @@ int main(int argc, char** argv) {
       cmocka_unit_test(sizes_of_one_come_and_go_in_place),
       cmocka_unit_test(broadcast_to_repeats_without_copying),
       cmocka_unit_test(a_repeated_element_is_not_written_in_place),
-      cmocka_unit_test(cat_joins_along_any_dimension),
-      cmocka_unit_test(cat_and_stack_promote_dtypes),
+      cmocka_unit_test(cat_joins_along_a_dimension),
       cmocka_unit_test(cat_follows_a_policy_that_asks_for_another_dtype),
       cmocka_unit_test(gradients_of_mixed_dtypes_return_in_their_own),
       cmocka_unit_test(stack_makes_a_new_dimension),
       cmocka_unit_test(tensors_that_do_not_fit_are_named),
       cmocka_unit_test(split_cuts_into_views),
-      cmocka_unit_test(a_part_that_is_not_used_has_a_gradient_of_zero),
       cmocka_unit_test(parts_of_one_split_share_a_backward),
       cmocka_unit_test(the_gradients_of_all_parts_are_written_to_one_tensor),
       cmocka_unit_test(sizes_that_do_not_add_up_are_refused),
