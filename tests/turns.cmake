@@ -10,7 +10,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "core\\.NumberFormat\\."
     "cpu\\.(Adafactor|Binary|BlockCode|Cast|Conv|CumulativeProduct|CumulativeSum|Exponential|Gemm|GradNorm|LogSumExp)\\."
     "cpu\\.(LossOfElements|MinMax|MinMaxBackward|MomentDecay|OptimStorage|OrderKernel|Pool|Product|Rmsprop|Softmax)\\."
-    "cpu\\.(SplitMaster|StochasticRounding|Unary|UnaryAccuracy|Variance|VectorNorm)\\."
+    "cpu\\.(SplitMaster|StochasticRounding|Unary|UnaryAccuracy|Variance)\\."
     "exhaustive\\.kill_sample"
     "ops\\.Ops/"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."

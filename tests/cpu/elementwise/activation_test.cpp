@@ -73,41 +73,6 @@ TEST(Activation, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-double apply(const Activation& activation, DType dtype, double value) {
-  HostTensor x(dtype, {1});
-  x.set(0, value);
-  HostTensor out(dtype, {1});
-  EXPECT_TRUE(run_activation(activation, x, out).ok());
-  return out.get(0);
-}
-
-double slope(const Activation& activation, DType dtype, double value) {
-  HostTensor x(dtype, {1}), one(dtype, {1}), out(dtype, {1});
-  x.set(0, value);
-  one.set(0, 1);
-  EXPECT_TRUE(run_activation_backward(activation, one, x, out).ok());
-  return out.get(0);
-}
-
-TEST(Activation, MeetsItsSpecialValues) {
-  const Activation leaky = {ActivationOp::kLeakyRelu, 0.5}, elu = {ActivationOp::kElu, 1.5};
-  for_each_instruction_set([&] {
-    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
-      EXPECT_TRUE(std::isnan(apply(leaky, dtype, NAN)));
-      EXPECT_EQ(apply(leaky, dtype, -INFINITY), -INFINITY);
-      EXPECT_TRUE(std::signbit(apply(leaky, dtype, -0.0)));
-      EXPECT_EQ(slope(leaky, dtype, 0), 0.5);
-      EXPECT_TRUE(std::isnan(apply(elu, dtype, NAN)));
-      EXPECT_EQ(apply(elu, dtype, -INFINITY), -1.5);
-      EXPECT_EQ(apply(elu, dtype, INFINITY), INFINITY);
-      EXPECT_TRUE(std::signbit(apply(elu, dtype, -0.0)));
-      EXPECT_EQ(slope(elu, dtype, 0), 1.5);
-      EXPECT_EQ(slope(elu, dtype, -INFINITY), 0);
-      EXPECT_TRUE(std::isnan(slope(elu, dtype, NAN)));
-    }
-  });
-}
-
 TEST(Activation, RefusesIntegers) {
   const HostTensor x(DType::kI32, {4});
   const HostTensor out(DType::kI32, {4});

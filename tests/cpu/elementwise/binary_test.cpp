@@ -99,32 +99,6 @@ TEST(Binary, EqualsTheReferenceAtAnyStrides) {
   });
 }
 
-// Operands are widened; they are not rounded to the output's dtype first.
-TEST(Binary, MixesDtypes) {
-  for_each_case([](const BinaryCase& test, DType dtype) {
-    for (const DType other : kFloatDtypes) {
-      if (other == DType::kF64 && dtype != DType::kF64) continue;
-      const HostTensor a = operand(other, {300}, {1}, 7);
-      const HostTensor b = operand(DType::kF16, {300}, {1}, 8);
-      expect_reference(test, a, b, HostTensor(dtype, {300}));
-    }
-  });
-}
-
-bool divides(BinaryOp op) { return op == BinaryOp::kDivide || op == BinaryOp::kSqrtBackward; }
-
-TEST(Binary, TakesIntegersAndBoolsIntoFloats) {
-  for_each_case([](const BinaryCase& test, DType dtype) {
-    HostTensor a(DType::kI32, {200});
-    HostTensor b(DType::kBool, {200});
-    for (int64_t i = 0; i < 200; ++i) {
-      a.set(i, static_cast<double>(i % 15 - 7));
-      b.set(i, divides(test.op) ? 1 : static_cast<double>(i % 2));
-    }
-    expect_reference(test, a, b, HostTensor(dtype, {200}));
-  });
-}
-
 TEST(Binary, WritesOverEitherInput) {
   for_each_case([](const BinaryCase& test, DType dtype) {
     const HostTensor a = operand(dtype, {1337}, {1}, 9);

@@ -63,26 +63,6 @@ TEST(Compare, EqualsTheReferenceAtEverySize) {
   });
 }
 
-TEST(Compare, EqualsTheReferenceAtAnyStrides) {
-  for_each_case([](const CompareCase& test, DType dtype) {
-    for (const Shape& strides : kCaseStrides) {
-      const HostTensor a = operand(dtype, kCaseShape, strides, 1);
-      const HostTensor b = operand(dtype, kCaseShape, {0, 1, 7}, 3);
-      expect_reference(test, a, b, HostTensor(DType::kBool, kCaseShape));
-      expect_reference(test, b, a, HostTensor(DType::kBool, kCaseShape, kOutputStrides[2]));
-    }
-  });
-}
-
-TEST(Compare, MixesDtypes) {
-  for_each_case([](const CompareCase& test, DType dtype) {
-    for (const DType other : kComparedDtypes) {
-      expect_reference(test, operand(dtype, {300}, {1}, 1), operand(other, {300}, {1}, 3),
-                       HostTensor(DType::kBool, {300}));
-    }
-  });
-}
-
 TEST(Compare, TellsNeighboursOfInt64Apart) {
   for_each_instruction_set([] {
     const HostTensor a(DType::kI64, {1});

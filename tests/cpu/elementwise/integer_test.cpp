@@ -66,34 +66,6 @@ TEST(IntegerBinary, WrapsAtTheEndsOfInt64) {
   });
 }
 
-TEST(IntegerBinary, AddsBoolsAsOr) {
-  HostTensor a(DType::kBool, {4});
-  HostTensor b(DType::kBool, {4});
-  for (int64_t i = 0; i < 4; ++i) {
-    a.set(i, i % 2);
-    b.set(i, i / 2);
-  }
-  HostTensor out(DType::kBool, {4});
-  ASSERT_TRUE(run_binary(BinaryOp::kAdd, a, b, out).ok());
-  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(out.get(i), i > 0 ? 1 : 0);
-}
-
-TEST(IntegerBinary, ChoosesTheLargerAndTheSmaller) {
-  for (const DType dtype : kIntegerDtypes) {
-    HostTensor a(dtype, {40});
-    HostTensor b(dtype, {40});
-    for (int64_t i = 0; i < 40; ++i) {
-      a.set(i, static_cast<double>(i));
-      b.set(i, static_cast<double>(39 - i));
-    }
-    HostTensor out(dtype, {40});
-    ASSERT_TRUE(run_binary(BinaryOp::kMaximum, a, b, out).ok());
-    expect_elements(out, [](int64_t i) { return static_cast<double>(std::max(i, 39 - i)); });
-    ASSERT_TRUE(run_binary(BinaryOp::kMinimum, a, b, out).ok());
-    expect_elements(out, [](int64_t i) { return static_cast<double>(std::min(i, 39 - i)); });
-  }
-}
-
 TEST(IntegerUnary, NegatesAndClamps) {
   for_each_instruction_set([] {
     for (const DType dtype : kIntegerDtypes) {

@@ -84,46 +84,6 @@ TEST(Ternary, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(Where, ChoosesIntegersAndBoolsExactly) {
-  for_each_instruction_set([] {
-    for (const DType dtype : {DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU8, DType::kBool}) {
-      SCOPED_TRACE(name_of(dtype));
-      HostTensor condition(DType::kBool, {900});
-      HostTensor a(dtype, {900});
-      HostTensor b(dtype, {900});
-      for (int64_t i = 0; i < 900; ++i) {
-        condition.set(i, static_cast<double>(i % 3 == 0));
-        a.set(i, static_cast<double>(i % 100));
-        b.set(i, static_cast<double>(i % 2));
-      }
-      const HostTensor in[] = {condition, a, b};
-      HostTensor out(dtype, {900});
-      ASSERT_TRUE(run_ternary(TernaryOp::kWhere, in, out).ok());
-      expect_elements(out, [&](int64_t i) { return i % 3 == 0 ? a.get(i) : b.get(i); });
-    }
-  });
-}
-
-TEST(Where, TakesNothingOfTheOtherSide) {
-  for_each_instruction_set([] {
-    HostTensor condition(DType::kBool, {2});
-    condition.set(0, 1);
-    condition.set(1, 0);
-    HostTensor a(DType::kF32, {2});
-    HostTensor b(DType::kF32, {2});
-    a.set(0, 5);
-    a.set(1, NAN);
-    b.set(0, INFINITY);
-    b.set(1, -0.0);
-    const HostTensor in[] = {condition, a, b};
-    HostTensor out(DType::kF32, {2});
-    ASSERT_TRUE(run_ternary(TernaryOp::kWhere, in, out).ok());
-    EXPECT_EQ(out.get(0), 5);
-    EXPECT_EQ(out.get(1), 0);
-    EXPECT_TRUE(std::signbit(out.get(1)));
-  });
-}
-
 TEST(MaximumBackward, PassesBothSidesWhereEitherIsNan) {
   for_each_instruction_set([] {
     const double sides[][2] = {{NAN, 1}, {1, NAN}, {NAN, NAN}};
@@ -167,25 +127,6 @@ TEST(Clamp, EqualsTheReferenceInEveryDtypeAndAtAnyStrides) {
         }
       }
     }
-  });
-}
-
-TEST(Clamp, KeepsNanAndPassesTheGradientAtTheBounds) {
-  for_each_instruction_set([] {
-    const double values[] = {-1, 2, -1.5, 2.5, 0, NAN, INFINITY};
-    const double forward[] = {-1, 2, -1, 2, 0, NAN, 2};
-    const double passed[] = {0, 0, 0, 0, 3, 0, 0};
-    HostTensor x(DType::kF32, {7});
-    HostTensor gradient(DType::kF32, {7});
-    for (int64_t i = 0; i < 7; ++i) {
-      x.set(i, values[i]);
-      gradient.set(i, 3);
-    }
-    HostTensor out(DType::kF32, {7});
-    ASSERT_TRUE(run_clamp({-1, 2}, x, out).ok());
-    expect_elements(out, [&](int64_t i) { return forward[i]; });
-    ASSERT_TRUE(run_clamp_backward({-1, 2}, gradient, x, out).ok());
-    for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(out.get(i), passed[i]) << values[i];
   });
 }
 

@@ -112,17 +112,6 @@ double apply(UnaryOp op, DType dtype, double value) {
   return out.get(0);
 }
 
-TEST(Relu, KeepsNanAndTurnsMinusZeroIntoZero) {
-  for_each_instruction_set([] {
-    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
-      EXPECT_TRUE(std::isnan(apply(UnaryOp::kRelu, dtype, NAN)));
-      EXPECT_FALSE(std::signbit(apply(UnaryOp::kRelu, dtype, -0.0)));
-      EXPECT_EQ(apply(UnaryOp::kRelu, dtype, INFINITY), INFINITY);
-      EXPECT_EQ(apply(UnaryOp::kRelu, dtype, -INFINITY), 0);
-    }
-  });
-}
-
 TEST(Negate, TurnsTheSignOfZeroAndKeepsSubnormals) {
   for_each_instruction_set([] {
     EXPECT_TRUE(std::signbit(apply(UnaryOp::kNegate, DType::kF32, 0.0)));

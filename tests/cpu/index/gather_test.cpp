@@ -67,22 +67,9 @@ void expect_lines(DType dtype, const Shape& from, int64_t count, bool by_row, in
   EXPECT_TRUE(out.guards_hold());
 }
 
-TEST(Gather, CopiesTheNamedRowsOfEveryDtype) {
-  for (int32_t dtype = kDTypeFirst; dtype <= kDTypeLast; ++dtype) {
-    SCOPED_TRACE(name_of(static_cast<DType>(dtype)));
-    expect_rows(static_cast<DType>(dtype), 5, 3, {4, 0, 0, 2, 1, 4, 3}, 1);
-    expect_rows(static_cast<DType>(dtype), 5, 1, {4, 0, 0, 2, 1, 4, 3}, 1);
-  }
-}
-
 TEST(Gather, TakesManyRowsOnSeveralThreads) { expect_rows(DType::kF32, 60, 33, mixed_indices(5000, 60), 7); }
 
 TEST(Gather, TakesRowsLargerThanAChunk) { expect_rows(DType::kF64, 3, 20000, {2, 2, 0}, 2); }
-
-TEST(Gather, OfNothingIsNothing) {
-  expect_rows(DType::kF32, 5, 3, {}, 1);
-  expect_rows(DType::kF32, 5, 0, {1, 2}, 1);
-}
 
 TEST(Gather, GoesAlongAMiddleDimension) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kU8}) {

@@ -102,17 +102,5 @@ TEST(ScatterAdd, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(ScatterAdd, WrapsIntegers) {
-  const Case c = {DType::kI64, 1, 2, 1, 1, true};
-  HostTensor source(DType::kI64, {1, 2, 1}), out(DType::kI64, {1, 1, 1});
-  const int64_t terms[] = {INT64_MAX, 2}, start = 0;
-  std::memcpy(source.data(), terms, sizeof terms);
-  std::memcpy(out.data(), &start, sizeof start);
-  add(c, source, out, 1);
-  int64_t sum;
-  std::memcpy(&sum, out.data(), sizeof sum);
-  EXPECT_EQ(sum, INT64_MIN + 1);
-}
-
 }  // namespace
 }  // namespace halftone

@@ -132,49 +132,6 @@ TEST(LossOfElements, FollowsTheFormulasForEverySizeAndDtype) {
   });
 }
 
-TEST(LossOfElements, ReadsAnyStrides) {
-  for_each_instruction_set([] {
-    for (const Shape& strides : kCaseStrides) {
-      Case c(DType::kBF16, kCaseShape, strides);
-      check_all(c);
-    }
-  });
-}
-
-TEST(LossOfElements, OfAnAbsoluteDifferenceHasNoSlopeAtZeroAndKeepsNan) {
-  Case c(DType::kF32, {3}, {1});
-  for (const LossOp op : {LossOp::kAbsolute, LossOp::kSmoothAbsolute}) {
-    c.x.set(0, 2), c.t.set(0, 2), c.grad.set(0, 8);
-    c.x.set(1, NAN);
-    c.x.set(2, INFINITY), c.t.set(2, 1), c.grad.set(2, 4);
-    c.slope(op, LossOperand::kInput);
-    EXPECT_EQ(c.out.get(0), 0);
-    EXPECT_TRUE(std::isnan(c.out.get(1)));
-    EXPECT_EQ(c.out.get(2), 1);
-  }
-}
-
-TEST(LossOfElements, OfATargetWithoutProbabilityIsNothing) {
-  Case c(DType::kF32, {1}, {1});
-  c.t.set(0, 0);
-  c.value(LossOp::kKlDivergence);
-  EXPECT_EQ(c.out.get(0), 0);
-}
-
-TEST(LogisticLoss, OfAnInfiniteTargetIsTheLimit) {
-  for_each_instruction_set([] {
-    for (const DType dtype : {DType::kF64, DType::kF32}) {
-      Case c(dtype, {5}, {1});
-      const double x[] = {1, -1, 1, -1, 0};
-      const double t[] = {INFINITY, INFINITY, -INFINITY, -INFINITY, INFINITY};
-      for (int64_t i = 0; i < 5; ++i) c.x.set(i, x[i]), c.t.set(i, t[i]), c.p.set(i, 1);
-      c.logistic();
-      for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(c.out.get(i), -x[i] * t[i]) << i;
-      EXPECT_TRUE(std::isnan(c.out.get(4)));
-    }
-  });
-}
-
 TEST(LogisticLoss, NeitherOverflowsNorCancels) {
   for_each_instruction_set([] {
     for (const DType dtype : {DType::kF64, DType::kF32}) {

@@ -273,15 +273,6 @@ TEST(Pool, SharesPlanesOutToAdaptiveWindows) {
   });
 }
 
-TEST(Pool, ReadsImagesWithGaps) {
-  for (const DType dtype : kDTypes) {
-    for (const PoolShape& shape : kShapes) {
-      PoolCase(shape, dtype, false, true).run_max(1);
-      PoolCase(shape, dtype, false, true).run_average(1, true);
-    }
-  }
-}
-
 // Rows with gaps between their elements are never computed in vectors of positions.
 TEST(Pool, TakesTheSameBitsFromRowsWithAndWithoutGaps) {
   const ConvWindow windows[] = {{{2, 2}, {0, 0}, {1, 1}}, {{2, 2}, {1, 1}, {1, 1}}, {{1, 1}, {1, 1}, {1, 1}},
@@ -307,28 +298,6 @@ TEST(Pool, TakesTheSameBitsFromRowsWithAndWithoutGaps) {
           for (const int64_t kernel : {2, 3}) check({1, 2, {7, width}, {kernel, kernel}, window}, dtype);
         }
       }
-    }
-  });
-}
-
-void fill_with_limits(HostTensor& input) {
-  const double inf = std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < input.numel(); ++i) input.set(i, -inf);
-  for (int64_t i = 0; i < input.numel(); i += 7) input.set(i, std::nan(""));
-  for (int64_t i = 3; i < input.numel(); i += 11) input.set(i, inf);
-}
-
-TEST(Pool, KeepsInfinitiesAndNan) {
-  for_each_instruction_set([&] {
-    for (const DType dtype : kDTypes) {
-      for (const PoolShape& shape : kShapes) {
-        PoolCase test(shape, dtype);
-        fill_with_limits(test.input());
-        test.run_max(1);
-      }
-      PoolCase adaptive({3, 2, {6, 5}, {3, 3}, {}}, dtype, true);
-      fill_with_limits(adaptive.input());
-      adaptive.run_max(1);
     }
   });
 }

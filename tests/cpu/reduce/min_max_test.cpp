@@ -87,31 +87,6 @@ TEST(MinMax, OfEveryDtypeOverEverySetOfDimensionsAndItsFirstIndex) {
   });
 }
 
-TEST(MinMax, IsNanWhereverOneStands) {
-  for_each_instruction_set([] {
-    for (int64_t at = 0; at < 70; ++at) {
-      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
-        HostTensor in(dtype, {3, 70});
-        fill(in);
-        in.set(70, -INFINITY);
-        in.set(139, INFINITY);
-        in.set(70 + at, NAN);
-        for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
-        check_index(in, 0);
-        check_index(in, 1);
-      }
-    }
-  });
-}
-
-TEST(MinMax, OfInfinitiesAloneIsTheInfinity) {
-  HostTensor in(DType::kF16, {2, 300});
-  for (int64_t i = 0; i < 300; ++i) in.set(i, -INFINITY);
-  for (int64_t i = 300; i < 600; ++i) in.set(i, INFINITY);
-  for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
-  check_index(in, 1);
-}
-
 TEST(MinMax, OfTheEndsOfInt64IsExact) {
   HostTensor in(DType::kI64, {3});
   const int64_t values[] = {INT64_MAX - 1, INT64_MAX, INT64_MIN};
@@ -168,34 +143,6 @@ TEST(MinMaxBackward, SharesTheGradientAmongTies) {
             }
           }
           EXPECT_TRUE(grad_in.guards_hold());
-        }
-      }
-    }
-  });
-}
-
-TEST(Place, PutsEachGradientAtItsIndexAndZeroElsewhere) {
-  for_each_instruction_set([] {
-    for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
-      for (const ReduceCase& c : kReduceCases) {
-        for (int dim = 0; dim < c.shape.rank(); ++dim) {
-          const Shape out_shape = reduced_shape(c.shape, 1u << dim);
-          if (numel(c.shape) == 0) continue;
-          HostTensor grad(dtype, out_shape), indices(DType::kI64, out_shape), out(dtype, c.shape);
-          grad.fill_uniform(1, 2, 5);
-          for (int64_t i = 0; i < grad.numel(); ++i) indices.set(i, static_cast<double>(i * 7 % c.shape[dim]));
-          ASSERT_TRUE(with_stream(2, [&](Stream& stream) {
-                        return cpu::kReduceKernels.one_hot(stream, grad.view(), indices.view(), dim, out.view());
-                      }).ok());
-          const auto terms = terms_of(c.shape, out_shape);
-          for (size_t i = 0; i < terms.size(); ++i) {
-            const auto at = static_cast<int64_t>(i);
-            for (size_t t = 0; t < terms[i].size(); ++t) {
-              const bool here = static_cast<double>(t) == indices.get(at);
-              ASSERT_EQ(out.get(terms[i][t]), here ? grad.get(at) : 0);
-            }
-          }
-          EXPECT_TRUE(out.guards_hold());
         }
       }
     }

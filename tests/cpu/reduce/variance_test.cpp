@@ -20,61 +20,6 @@ void variance(const Variance& rule, const HostTensor& in, const HostTensor& mean
   EXPECT_TRUE(means.guards_hold() && out.guards_hold());
 }
 
-struct Reference {
-  double mean;
-  double squares;
-};
-
-// In long double: summed one by one in double, the reference would be less exact than the kernel.
-Reference reference(const HostTensor& in, const std::vector<int64_t>& terms) {
-  long double sum = 0, squares = 0;
-  for (const int64_t t : terms) sum += in.get(t);
-  const long double mean = sum / static_cast<long double>(terms.size());
-  for (const int64_t t : terms) squares += (in.get(t) - mean) * (in.get(t) - mean);
-  return {static_cast<double>(mean), static_cast<double>(squares)};
-}
-
-void check(DType dtype, const ReduceCase& c, uint32_t dims) {
-  const Shape out_shape = reduced_shape(c.shape, dims);
-  HostTensor in(dtype, c.shape, c.strides), means(DType::kF64, out_shape), out(dtype, out_shape),
-      root(dtype, out_shape), grad(dtype, out_shape), grad_in(dtype, c.shape);
-  in.fill_uniform(-1, 3, 3);
-  grad.fill_uniform(-1, 1, 5);
-  variance({.divisor = 2.5, .takes_root = false}, in, means, out, 2);
-  variance({.divisor = 2.5, .takes_root = true}, in, means, root, 2);
-  ASSERT_TRUE(with_stream(2, [&](Stream& stream) {
-                return cpu::kReduceKernels.variance_backward(stream, 0.5, grad.view(), in.view(), means.view(),
-                                                             View(), grad_in.view());
-              }).ok());
-  const auto terms = terms_of(c.shape, out_shape);
-  for (size_t i = 0; i < terms.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    if (terms[i].empty()) {
-      ASSERT_TRUE(std::isnan(out.get(at)) && std::isnan(root.get(at)));
-      continue;
-    }
-    const auto [mean, squares] = reference(in, terms[i]);
-    ASSERT_TRUE(is_close(means.get(at), mean, DType::kF64, 8)) << means.get(at) << " for " << mean;
-    ASSERT_TRUE(is_close(out.get(at), squares / 2.5, dtype, 4)) << out.get(at) << " for " << squares / 2.5;
-    ASSERT_TRUE(is_close(root.get(at), std::sqrt(squares / 2.5), dtype, 4)) << root.get(at);
-    for (const int64_t t : terms[i]) {
-      ASSERT_TRUE(is_close(grad_in.get(t), 0.5 * grad.get(at) * (in.get(t) - mean), dtype)) << t;
-    }
-  }
-  EXPECT_TRUE(grad_in.guards_hold());
-}
-
-TEST(Variance, AndItsGradientFollowTheReference) {
-  for_each_instruction_set([] {
-    for (const DType dtype : kDTypes) {
-      SCOPED_TRACE(name_of(dtype));
-      for (const ReduceCase& c : kReduceCases) {
-        for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) check(dtype, c, dims);
-      }
-    }
-  });
-}
-
 // If the mean were wrong in its last bit, the variance and its gradient would be pure noise.
 TEST(Variance, OfEqualTermsIsExactlyZero) {
   for_each_instruction_set([] {

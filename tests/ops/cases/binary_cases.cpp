@@ -53,6 +53,9 @@ OpCase square_case() {
           .reference = each([](double x) { return x * x; })};
 }
 
+double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+double smaller(double a, double b) { return a < b || std::isnan(a) ? a : b; }
+
 OpCase where_case() {
   OpCase result = {.op = Op::kWhere,
                    .inputs = {mask_input(), {uniform(-2, 2)}, {uniform(-2, 2)}},
@@ -88,8 +91,8 @@ std::vector<OpCase> binary_cases() {
       pair_case(Op::kMul, ops::mul, real, real, [](double a, double b) { return a * b; }),
       pair_case(Op::kDiv, ops::div, real, positive, [](double a, double b) { return a / b; }),
       pair_case(Op::kPow, ops::pow, positive, real, [](double a, double b) { return std::pow(a, b); }),
-      pair_case(Op::kMaximum, ops::maximum, distinct(), distinct(53), [](double a, double b) { return a > b ? a : b; }),
-      pair_case(Op::kMinimum, ops::minimum, distinct(), distinct(53), [](double a, double b) { return a < b ? a : b; }),
+      pair_case(Op::kMaximum, ops::maximum, distinct(), distinct(53), larger),
+      pair_case(Op::kMinimum, ops::minimum, distinct(), distinct(53), smaller),
       where_case(),
   };
   for (OpCase& op_case : cases) {
@@ -99,6 +102,7 @@ std::vector<OpCase> binary_cases() {
   }
   const std::vector<OpCase> plain(cases.begin(), cases.end() - 1);
   cases.push_back(square_case());
+  for (const OpCase& op_case : {cases[5], cases[6], cases[7]}) cases.push_back(with_special_values(op_case));
   for (const OpCase& op_case : plain) {
     const std::vector<OpCase> mixed = mixed_cases(op_case);
     cases.insert(cases.end(), mixed.begin(), mixed.end());

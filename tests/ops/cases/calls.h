@@ -102,6 +102,17 @@ std::function<Arrays(const Arrays&)> each_pair(Function function) {
   };
 }
 
+// The case for values with ties, NaN and infinities, where finite differences see no gradient.
+inline OpCase with_special_values(OpCase given) {
+  for (OpInput& input : given.inputs) {
+    if (input.dtype == DType{}) input.draw = coarse();
+  }
+  given.what = "with NaN and infinity";
+  given.dtypes = Dtypes::kFloats;
+  given.has_gradient = false;
+  return given;
+}
+
 // One input in different sizes: empty, one element, odd, more than two chunks, and the most dimensions.
 inline std::vector<Shapes> shapes_of_one() {
   return {{{0, 3}}, {{1}}, {{}}, {{7, 5}}, {{3, 5, 7}}, {{2, 1, 3, 1, 1, 5, 1, 3}}, {{15, 2305}}};

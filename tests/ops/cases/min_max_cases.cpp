@@ -1,5 +1,6 @@
 // Minimum and maximum, with their indices.
 #include <algorithm>
+#include <cmath>
 
 #include "calls.h"
 #include "ops/ops.h"
@@ -9,8 +10,18 @@ namespace halftone {
 
 namespace {
 
-Reduced largest_of(const std::vector<double>& terms) { return {*std::max_element(terms.begin(), terms.end()), 0}; }
-Reduced smallest_of(const std::vector<double>& terms) { return {*std::min_element(terms.begin(), terms.end()), 0}; }
+// NaN is the largest and the smallest.
+std::vector<double>::const_iterator first_largest(const std::vector<double>& terms) {
+  return std::max_element(terms.begin(), terms.end(),
+                          [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; });
+}
+std::vector<double>::const_iterator first_smallest(const std::vector<double>& terms) {
+  return std::min_element(terms.begin(), terms.end(),
+                          [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; });
+}
+
+Reduced largest_of(const std::vector<double>& terms) { return {*first_largest(terms), 0}; }
+Reduced smallest_of(const std::vector<double>& terms) { return {*first_smallest(terms), 0}; }
 Reduced any_of(const std::vector<double>& terms) {
   return {std::any_of(terms.begin(), terms.end(), [](double x) { return x != 0; }) ? 1.0 : 0.0, 0};
 }
@@ -75,8 +86,7 @@ Arrays found_along(const Array& in, const ReducedDims& which, bool is_largest) {
   Array values(which.result(in.shape)), indices(values.shape);
   int64_t i = 0;
   for (const std::vector<double>& terms : terms_of(in, which)) {
-    const auto found =
-        is_largest ? std::max_element(terms.begin(), terms.end()) : std::min_element(terms.begin(), terms.end());
+    const auto found = is_largest ? first_largest(terms) : first_smallest(terms);
     values[i] = *found;
     indices[i++] = static_cast<double>(found - terms.begin());
   }
@@ -128,6 +138,10 @@ std::vector<OpCase> min_max_cases() {
     cases.push_back(values_case(Op::kMinDim, which, ops::min_dim, false));
     cases.push_back(indices_case(Op::kArgmax, which, ops::argmax, true));
     cases.push_back(indices_case(Op::kArgmin, which, ops::argmin, false));
+  }
+  const std::vector<OpCase> plain = cases;
+  for (const OpCase& op_case : plain) {
+    if (op_case.op != Op::kAny && op_case.op != Op::kAll) cases.push_back(with_special_values(op_case));
   }
   return cases;
 }

@@ -85,7 +85,7 @@ OpCase float_case(Op op, const char* what, Draw draw, std::function<Tensor(const
 
 std::vector<OpCase> float_cases() {
   OpCase relu = float_case(Op::kRelu, "", distinct(), ops::relu);
-  relu.reference = each([](double x) { return x > 0 ? x : 0; });
+  relu.reference = each([](double x) { return x < 0 ? 0 : x; });
   relu.is_exact = true;
   OpCase leaky = float_case(Op::kLeakyRelu, "", distinct(), [](const Tensor& x) { return ops::leaky_relu(x, 0.1); });
   leaky.reference = each([](double x) { return x > 0 ? x : 0.1 * x; });
@@ -102,7 +102,16 @@ std::vector<OpCase> float_cases() {
   OpCase clamp = float_case(Op::kClamp, "", distinct(), [](const Tensor& x) { return ops::clamp(x, -0.5, 0.75); });
   clamp.reference = each([](double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; });
   clamp.is_exact = true;
-  return {relu, leaky, elu, erf, tanh, clamp};
+  return {relu,
+          leaky,
+          elu,
+          erf,
+          tanh,
+          clamp,
+          with_special_values(relu),
+          with_special_values(leaky),
+          with_special_values(elu),
+          with_special_values(clamp)};
 }
 
 OpCase power_case(const char* what, double exponent, Draw draw) {
