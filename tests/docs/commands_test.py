@@ -52,7 +52,7 @@ RULES = [
 NOT_RUN = {
     r"rustc .*|\./train_(rust|go|fortran)|GO111MODULE=.*|gfortran .*|cc -E .*|luajit .*|cc -O2 -shared .*|sqlite3 .*":
         "docs.other_languages runs it where the language is",
-    r"tests/run.*": "it would run this test, too; tools.tests_run plays its steps",
+    r"tests/run.*": "it would run this test, too",
     r"cmake --preset release -DHALFTONE_CUDA=ON": "cuda.rooms runs it where nvcc is",
     r"build/quickstart/train_gpt --device cuda .*": "it needs a GPU; tests/gpu/run trains there",
     r"export HALFTONE_SECRET=.*|halftone-run .*--rendezvous 10\.0\.0\.1:.*":
