@@ -19,7 +19,8 @@ import venvs
 from wheel_test import PROGRAM, run
 
 OLDEST = 11
-TESTS = ["smoke_test.py", "api_test.py", "callbacks_test.py", "lifetime_test.py"]
+TESTS = ["smoke_test.py", "api_test.py", "callbacks_test.py", "custom_test.py", "lifetime_test.py",
+         "sources_test.py"]
 cmake, build, tools = "cmake", Path("build/release"), Path("bin")
 
 
