@@ -6,26 +6,9 @@
 #include <stdio.h>
 
 #include "common/failure.h"
-#include "common/journal.h"
-#include "common/short_options.h"
 #include "halftone/halftone.h"
 
-static const char kSummary[] =
-    "Trains a network with an activation of the program's own to tell a circle's inside from its outside.";
-
-enum { kPoints = 256, kHidden = 32, kLayers = 3 };
-
-typedef struct trainer {
-  htone_scope* objects; /* releases everything that follows */
-  htone_context* context;
-  htone_device* device;
-  htone_function* function; /* the activation */
-  htone_tensor* points;
-  htone_tensor* classes;
-  htone_module* model;
-  htone_optimizer* optimizer;
-  journal journal;
-} trainer;
+enum { kPoints = 256, kHidden = 32, kLayers = 3, kSteps = 400 };
 
 /* dx = 2 max(x, 0) dy; the saved tensor is relu(x). */
 static htone_status squared_relu_backward(const htone_backward_call* call, void* user) {
@@ -117,73 +100,47 @@ static bool make_model(htone_device* cpu, htone_function* function, htone_module
          ok(htone_module_create_sequential(kLayers, layers, out_model));
 }
 
-static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
-  record->loss_scale = 1;
-  record->outcome = "stepped";
-  return ok(htone_tensor_item(loss, &record->loss)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
-         ok(htone_tensor_backward(loss, NULL, 0)) && ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
-         ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm)) && ok(htone_optimizer_step(t->optimizer));
-}
-
-static bool train_step(trainer* t, train_record* record) {
-  htone_scope* temporaries = NULL;
+static bool train_step(htone_module* model, htone_optimizer* optimizer, htone_tensor* points, htone_tensor* classes) {
+  htone_scope* temporaries;
   htone_tensor *logits, *loss;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
-                    ok(htone_cross_entropy(logits, t->classes, NULL, &loss)) && backward_and_update(t, loss, record);
+  const bool done = ok(htone_optimizer_zero_grad(optimizer)) &&
+                    ok(htone_module_forward(model, points, NULL, &logits)) &&
+                    ok(htone_cross_entropy(logits, classes, NULL, &loss)) && ok(htone_tensor_backward(loss, NULL, 0)) &&
+                    ok(htone_optimizer_step(optimizer));
   return ok(htone_scope_end(temporaries)) && done;
 }
 
-static bool train(trainer* t, int64_t steps) {
-  bool done = true;
-  while (done && t->journal.steps_done < steps) {
-    train_record record = journal_begin_step(&t->journal);
-    done = train_step(t, &record) && journal_end_step(&t->journal, &record, kPoints, record.step == steps);
-  }
-  return done;
-}
-
-static bool print_accuracy(trainer* t) {
-  htone_tensor *logits = NULL, *accuracy = NULL;
+static bool train(htone_device* cpu, htone_function* function) {
+  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_tensor *points, *classes, *logits, *accuracy;
+  htone_module* model;
+  htone_optimizer* optimizer;
   double value;
-  const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
-                    ok(htone_accuracy(logits, t->classes, &accuracy)) && ok(htone_tensor_item(accuracy, &value));
+  adamw.lr = 0.01;
+  bool done = make_data(cpu, &points, &classes) && make_model(cpu, function, &model) &&
+              ok(htone_optimizer_create_adamw(model, &adamw, &optimizer));
+  for (int step = 0; step < kSteps && done; ++step) done = train_step(model, optimizer, points, classes);
+  done = done && ok(htone_module_forward(model, points, NULL, &logits)) &&
+         ok(htone_accuracy(logits, classes, &accuracy)) && ok(htone_tensor_item(accuracy, &value));
   if (done) printf("accuracy %.4f\n", value);
   return done;
 }
 
-static bool open_trainer(trainer* t, const short_options* options) {
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
-  if (!make_data(t->device, &t->points, &t->classes) || !make_model(t->device, t->function, &t->model)) return false;
-  adamw.lr = 0.01;
-  if (!ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer))) return false;
-  const checkpoint_parts parts = {.context = t->context, .model = t->model, .optimizer = t->optimizer};
-  return journal_open(&t->journal, &options->run, &parts);
+static bool run(void) {
+  htone_context* context;
+  htone_device* cpu;
+  htone_function* function;
+  return ok(htone_context_create(NULL, &context)) && ok(htone_device_create(context, "cpu", &cpu)) &&
+         ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &function)) &&
+         check_gradient(cpu, function) && train(cpu, function);
 }
 
-static bool run(trainer* t, const short_options* options) {
-  return ok(htone_handles_begin(&t->objects)) && ok(htone_context_create(NULL, &t->context)) &&
-         ok(htone_device_create(t->context, "cpu", &t->device)) &&
-         ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &t->function)) &&
-         check_gradient(t->device, t->function) && open_trainer(t, options) && train(t, options->steps) &&
-         print_accuracy(t);
-}
-
-/* Returns whether the log was closed without an error and every object of the library is released. */
-static bool release(trainer* t) {
-  int64_t handles;
-  const bool closed = journal_close(&t->journal);
-  if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
-  if (!ok(htone_debug_live_handles(&handles))) return false;
-  if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
-  return closed && handles == 0;
-}
-
-int main(int argc, char** argv) {
-  short_options options;
-  int status;
-  if (!short_options_parse(argc, argv, kSummary, &options, &status)) return status;
-  trainer t = {.objects = NULL};
-  const bool done = run(&t, &options);
-  return release(&t) && done ? kExitOk : kExitFailure;
+int main(void) {
+  htone_scope* program; /* releases every object of the program */
+  int64_t handles = -1;
+  if (!ok(htone_handles_begin(&program))) return 1;
+  bool done = run();
+  done = ok(htone_scope_end(program)) && ok(htone_debug_live_handles(&handles)) && done;
+  return done && handles == 0 ? 0 : 1;
 }
