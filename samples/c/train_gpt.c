@@ -1,6 +1,6 @@
-/* Trains a GPT on a text, byte by byte or in tokens of several bytes, and lets it write some. It uses only the
- * installed library. Training can be stopped and resumed; the weights can be written and read in the layout of GPT-2's
- * published files. Precision, losses and scopes of handles are as in train_fashion_mnist.c. */
+/* Trains a GPT on the bytes of a text and lets it write some, using only the installed library. Training can be stopped
+ * and resumed; the weights can be written and read in the layout of GPT-2's published files. Precision, losses and
+ * scopes of handles are as in train_fashion_mnist.c. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,338 +8,286 @@
 #include <string.h>
 
 #include "common/failure.h"
-#include "common/gpt_options.h"
-#include "common/gpt_vocabulary.h"
 #include "common/gpt_weights.h"
-#include "common/memory_table.h"
-#include "common/product_rate.h"
-#include "common/progress_bar.h"
-#include "common/stop_signal.h"
-#include "common/stopwatch.h"
-#include "common/text_file.h"
-#include "common/trainer.h"
+#include "common/text_data.h"
 
 static const char kSummary[] =
     "Trains a GPT on a text with AdamW, prints its loss on the last tenth of the text, and lets it write.";
 
-/* More batches would change the validation loss little. */
-enum { kValidationBatches = 100 };
-
 /* The learning rate climbs during the first twentieth of the steps: the first moments of AdamW are noise. */
 enum { kWarmupShare = 20 };
 
-typedef struct text_data {
-  byte_pairs pairs; /* of its tokens */
-  int64_t training_tokens;
-  htone_batches* training;   /* windows that do not overlap, in a new random order each epoch */
-  htone_batches* validation; /* windows of the held-out text, in order */
-  int64_t validation_batches;
-} text_data;
+typedef struct gpt_options {
+  int preset; /* fills those of the five sizes that no flag sets */
+  int64_t vocabulary, context, layers, width, heads;
+  const char* text;
+  int64_t accumulate; /* batches per step */
+  int recompute;      /* an index of kRecomputedKinds */
+  int64_t generate;   /* bytes to write */
+  int64_t top_k;      /* 0: all tokens */
+  double temperature, top_p;
+  const char* weights_in;  /* NULL: random initial weights */
+  const char* weights_out; /* NULL: none */
+} gpt_options;
 
-/* Makes batches of windows over a part of the text; *out_sampler is theirs. */
-static bool make_windows(const trainer* t, htone_tensor* text, const gpt_options* options, bool training,
-                         htone_sampler** out_sampler, htone_batches** out) {
-  const int64_t context = options->shape.context;
-  int64_t size;
-  /* Only the first process measures on the held-out text. */
-  htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
-  if (training) sampling = trainer_sampling(t, &options->train);
-  sampling.batch_size = training ? options->batch / t->ranks.size : options->batch;
-  sampling.shuffle = sampling.drop_last = training; /* training takes full batches, and validation all windows */
-  return ok(htone_tensor_numel(text, &size)) && ok(htone_window_count(size, context, context, &sampling.count)) &&
-         ok(htone_sampler_create(&sampling, out_sampler)) &&
-         ok(htone_batches_create_windows(*out_sampler, text, context, context, out));
-}
+/* Modules whose forward runs again in backward. Selective recomputation is that of the attention alone, as Megatron's.
+ */
+static const char* const kRecomputedKinds[] = {NULL, "transformer_block", "multihead_attention"};
 
-/* Training needs a whole batch of windows, and validation one window. */
-static bool check_sizes(trainer* t, const gpt_options* options, htone_tensor* training, htone_tensor* validation) {
-  const int64_t context = options->shape.context;
-  int64_t size, held_out, windows;
-  char expected[96];
-  if (!ok(htone_tensor_numel(training, &size)) || !ok(htone_tensor_numel(validation, &held_out)) ||
-      !ok(htone_window_count(size, context, context, &windows))) {
-    return false;
-  }
-  if (windows < 1 || held_out <= context) {
-    snprintf(expected, sizeof expected, "at most %lld, since the held-out text has %lld tokens",
-             (long long)(held_out > 1 ? held_out - 1 : 0), (long long)held_out);
-    return trainer_refuse_count(t, "--context", context, expected);
-  }
-  if (options->batch <= windows) return true;
-  snprintf(expected, sizeof expected, "at most %lld, the number of windows of training text", (long long)windows);
-  return trainer_refuse_count(t, "--batch", options->batch, expected);
-}
-
-/* Makes the tokens of both parts of the text. */
-static bool open_tokens(trainer* t, text_data* data, const gpt_options* options, htone_tensor** out_training,
-                        htone_tensor** out_validation) {
-  text_file text;
-  const byte_pairs* pairs = &data->pairs;
-  bool done = text_file_read(options->text, &text);
-  const size_t cut = text.training_size;
-  done = done && gpt_vocabulary_open(&data->pairs, options, &text) &&
-         gpt_vocabulary_state(pairs, options, t->context, t->device, t->ranks.rank == 0, &t->data) &&
-         text_tokens(t->device, pairs, text.bytes, cut, out_training) &&
-         text_tokens(t->device, pairs, text.bytes + cut, text.size - cut, out_validation);
-  text_file_free(&text);
-  return done;
-}
-
-static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
-  htone_tensor *training, *validation;
-  htone_sampler* validation_sampler;
-  if (!open_tokens(t, data, options, &training, &validation) ||
-      !ok(htone_tensor_numel(training, &data->training_tokens)) || !check_sizes(t, options, training, validation) ||
-      !make_windows(t, training, options, true, &t->sampler, &data->training) ||
-      !make_windows(t, validation, options, false, &validation_sampler, &data->validation) ||
-      !ok(htone_sampler_batches_per_epoch(validation_sampler, &data->validation_batches)) ||
-      !trainer_count_steps(t, &options->train, options->epochs, options->accumulate)) {
-    return false;
-  }
-  if (data->validation_batches > kValidationBatches) data->validation_batches = kValidationBatches;
-  t->warmup_steps = t->total_steps / kWarmupShare;
-  t->max_grad_norm = 1;
-  return true;
-}
-
-static bool mark_for_recomputation(trainer* t, const char* kind) {
+/* Makes the model, of GPT-2's architecture, which is the library's default, and what trains it. */
+static bool build(trainer* t, const gpt_options* options) {
+  const char* kind = kRecomputedKinds[options->recompute];
+  htone_transformer_options transformer = HTONE_TRANSFORMER_OPTIONS_INIT;
   size_t count;
-  return kind == NULL || ok(htone_module_set_recompute_matching(t->model, NULL, kind, 1, &count));
+  transformer.vocabulary = options->vocabulary;
+  transformer.positions = options->context;
+  transformer.layers = options->layers;
+  transformer.width = options->width;
+  transformer.heads = options->heads;
+  if (!trainer_count_steps(t, options->accumulate)) return false;
+  t->warmup_steps = t->total_steps / kWarmupShare;
+  return ok(htone_module_create_transformer(t->device, &transformer, &t->model)) &&
+         (kind == NULL || ok(htone_module_set_recompute_matching(t->model, NULL, kind, 1, &count))) &&
+         (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in)) &&
+         trainer_build(t);
 }
 
-static bool build_model(trainer* t, const gpt_options* options) {
-  htone_scope* described;
-  return ranks_describe_begin(&t->ranks, &described) && gpt_model_create(t->device, &options->shape, &t->model) &&
-         (described == NULL || ok(htone_scope_end(described))) && mark_for_recomputation(t, options->recomputed_kind) &&
-         (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in));
-}
-
-/* Makes rows of logits [batch, time, token] and of their targets. Both are views. */
-static bool as_rows(htone_tensor** logits, htone_tensor** targets) {
-  int64_t shape[3], rows[2] = {-1, 0};
-  int32_t rank;
-  if (!ok(htone_tensor_shape(*logits, shape, 3, &rank))) return false;
-  rows[1] = shape[2];
-  return ok(htone_reshape(*logits, 2, rows, logits)) && ok(htone_reshape(*targets, 1, rows, targets));
-}
-
-/* The mean loss of the next batch, in FP32. */
-static bool next_loss(trainer* t, htone_batches* batches, htone_tensor** out) {
+/* The mean loss of the next batch, in FP32, over rows of logits [batch * time, vocabulary]. */
+static bool next_loss(trainer* t, htone_batches* batches, int64_t vocabulary, htone_tensor** out) {
+  const int64_t rows[] = {-1, vocabulary};
   htone_tensor *tokens, *targets, *logits;
   return ok(htone_batches_next(batches)) && ok(htone_batches_tensor(batches, 0, &tokens)) &&
          ok(htone_batches_tensor(batches, 1, &targets)) &&
-         ok(htone_module_forward(t->model, tokens, t->policy, &logits)) && as_rows(&logits, &targets) &&
+         ok(htone_module_forward(t->model, tokens, t->policy, &logits)) &&
+         ok(htone_reshape(logits, 2, rows, &logits)) && ok(htone_reshape(targets, 1, rows, &targets)) &&
          ok(htone_cross_entropy(logits, targets, NULL, out));
 }
 
 /* Adds the gradients of one batch, which is a share of the step's, and its share of the loss. */
-static bool train_batch(trainer* t, text_data* data, double share, double* loss_sum) {
-  htone_scope* temporaries = NULL;
+static bool train_batch(trainer* t, text_data* data, const gpt_options* options, double* loss_sum) {
+  const double share = 1.0 / (double)options->accumulate;
+  htone_scope* temporaries;
   htone_tensor* loss;
   double value;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done =
-      next_loss(t, data->training, &loss) && ok(htone_tensor_item(loss, &value)) && trainer_backward(t, loss, share);
+  const bool done = next_loss(t, data->training, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
+                    trainer_backward(t, loss, share);
   if (done) *loss_sum += share * value;
   return ok(htone_scope_end(temporaries)) && done;
 }
 
-static bool train_step(trainer* t, text_data* data, int64_t accumulate, train_record* record) {
-  const double share = 1.0 / (double)accumulate;
+static bool train_step(trainer* t, text_data* data, const gpt_options* options, train_record* record) {
   htone_scope* no_sync = NULL;
   bool done = ok(htone_optimizer_zero_grad(t->optimizer));
-  if (accumulate > 1) done = done && ranks_accumulate_begin(&t->ranks, &no_sync);
-  for (int64_t i = 1; i < accumulate && done; ++i) done = train_batch(t, data, share, &record->loss);
+  if (options->accumulate > 1) done = done && ranks_accumulate_begin(&t->ranks, &no_sync);
+  for (int64_t i = 1; i < options->accumulate && done; ++i) done = train_batch(t, data, options, &record->loss);
   if (no_sync != NULL && !ok(htone_scope_end(no_sync))) return false;
-  return done && train_batch(t, data, share, &record->loss) && trainer_update(t, record);
+  return done && train_batch(t, data, options, &record->loss) && trainer_update(t, record);
 }
 
 /* Trains for two steps on the device "meta", which computes nothing and counts the memory that the CPU would need. The
  * first step makes the optimizer's state. */
-static bool plan_steps(trainer* t, const gpt_options* options, const ranks* real, int64_t tokens,
+static bool plan_steps(trainer* planned, const trainer* real, const gpt_options* options, int64_t tokens,
                        htone_memory_stats* out) {
-  text_data data = {.training = NULL};
+  text_data data;
   train_record record = {.loss = 0};
   htone_tensor* text;
-  t->unit_kind = "transformer_block";
-  if (!trainer_begin(t, &options->train) || !ranks_plan(&t->ranks, t->device, real) ||
-      !ok(htone_tensor_create(t->device, HTONE_I32, 1, &tokens, &text)) ||
-      !make_windows(t, text, options, true, &t->sampler, &data.training) ||
-      !trainer_count_steps(t, &options->train, options->epochs, options->accumulate) || !build_model(t, options) ||
-      !trainer_share(t, &options->train) || !trainer_build_update(t, &options->train)) {
+  if (!trainer_begin(planned) || !ranks_plan(&planned->ranks, planned->device, &real->ranks) ||
+      !ok(htone_tensor_create(planned->device, HTONE_I32, 1, &tokens, &text)) ||
+      !text_data_batch(planned, text, options->context, &data.training) || !build(planned, options)) {
     return false;
   }
-  t->max_grad_norm = 1;
-  bool done = ok(htone_device_reset_peak_memory(t->device));
-  for (int step = 0; step < 2 && done; ++step) done = train_step(t, &data, options->accumulate, &record);
-  if (!done || !ok(htone_device_memory_stats(t->device, out))) return false;
-  const int64_t text_bytes = tokens * (int64_t)sizeof(int32_t); /* the program's own, outside of the plan */
-  out->peak -= text_bytes;
-  out->peak_by_category[HTONE_MEMORY_OTHER] -= text_bytes;
+  bool done = ok(htone_device_reset_peak_memory(planned->device));
+  for (int step = 0; step < 2 && done; ++step) done = train_step(planned, &data, options, &record);
+  if (!done || !ok(htone_device_memory_stats(planned->device, out))) return false;
+  out->peak -= tokens * (int64_t)sizeof(int32_t); /* the text is the program's own memory */
   return true;
 }
 
-static bool plan_with(const gpt_options* options, const ranks* real, const char* recomputed_kind, int64_t tokens,
-                      htone_memory_stats* out) {
-  gpt_options planned = *options;
-  trainer t = {.objects = NULL};
-  planned.train.device = "meta";
-  planned.recomputed_kind = recomputed_kind;
-  planned.weights_in = NULL;
-  const bool done = plan_steps(&t, &planned, real, tokens, out);
-  return (t.objects == NULL || ok(htone_scope_end(t.objects))) && done;
-}
+static double mebibytes(int64_t bytes) { return (double)bytes / (1 << 20); }
 
-/* Prints the memory that the steps will need in each process with each form of recomputation. */
-static bool print_plan(const gpt_options* options, const ranks* real, int64_t tokens, int64_t* out_peak) {
-  memory_table_begin("recompute");
-  for (int i = 0; i < kRecomputeChoices; ++i) {
-    const recompute_choice* choice = &gpt_recompute_choices[i];
-    const bool is_chosen = choice->kind == options->recomputed_kind;
-    htone_memory_stats planned = HTONE_MEMORY_STATS_INIT;
-    if (!plan_with(options, real, choice->kind, tokens, &planned)) return false;
-    memory_table_row(choice->name, is_chosen, &planned);
-    if (is_chosen) *out_peak = planned.peak;
+/* Prints the memory that a step will need in each process. */
+static bool print_plan(const trainer* t, const gpt_options* options, int64_t tokens, int64_t* out_peak) {
+  trainer planned = {
+      .options = t->options, .precision = t->precision, .unit_kind = t->unit_kind, .max_grad_norm = t->max_grad_norm};
+  gpt_options planned_options = *options;
+  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+  const int64_t* bytes = stats.peak_by_category;
+  planned.options.device = "meta";
+  planned_options.weights_in = NULL;
+  bool done = plan_steps(&planned, t, &planned_options, tokens, &stats);
+  if (planned.objects != NULL) done = ok(htone_scope_end(planned.objects)) && done;
+  *out_peak = stats.peak;
+  if (done) {
+    printf("memory planned for a step: %.2f MiB; weights %.2f, gradients %.2f, optimizer %.2f, activations %.2f\n",
+           mebibytes(stats.peak), mebibytes(bytes[HTONE_MEMORY_PARAMETERS]), mebibytes(bytes[HTONE_MEMORY_GRADIENTS]),
+           mebibytes(bytes[HTONE_MEMORY_OPTIMIZER]), mebibytes(bytes[HTONE_MEMORY_ACTIVATIONS]));
   }
-  return true;
+  return done;
 }
 
-/* Prints the speed of the steps, and its share of what the device reaches in one large product, which is measured for a
- * short time beside that of the training. */
-static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, double seconds) {
-  const double rate = (double)tokens / seconds * gpt_model_flops_per_token(&options->shape) / t->ranks.size;
-  const double limit = seconds < 20 ? seconds / 40 : 0.5;
-  double product_rate;
-  if (!product_rate_measure(t->device, options->train.precision, limit, &product_rate)) return false;
-  printf("%.0f tokens/s, %.2f GFLOP/s%s: %.1f %% of the %.1f GFLOP/s of a matrix product\n", (double)tokens / seconds,
-         rate * 1e-9, t->ranks.size > 1 ? " in each process" : "", 100 * rate / product_rate, product_rate * 1e-9);
+static bool print_use(const trainer* t, int64_t planned_peak) {
+  htone_memory_stats used = HTONE_MEMORY_STATS_INIT;
+  if (!ok(htone_device_memory_stats(t->device, &used))) return false;
+  printf("memory used by the steps: %.2f MiB, %.1f %% of the plan\n", mebibytes(used.peak),
+         100.0 * (double)used.peak / (double)planned_peak);
   return true;
 }
 
 static bool train(trainer* t, text_data* data, const gpt_options* options) {
-  const int64_t tokens = options->accumulate * options->batch * options->shape.context;
-  const int64_t first = t->journal.steps_done;
-  /* A plan would need the memory to which state is offloaded. */
-  const bool is_planned = strcmp(options->train.device, "cpu") == 0 && options->train.offload == HTONE_OFFLOAD_NONE;
-  double seconds = 0;
+  const int64_t tokens = options->accumulate * t->options.batch * options->context;
+  const bool is_planned = strcmp(t->options.device, "cpu") == 0;
   int64_t planned_peak = 0;
-  progress_bar bar;
-  if ((is_planned && !print_plan(options, &t->ranks, data->training_tokens, &planned_peak)) ||
+  double seconds = 0;
+  if ((is_planned && !print_plan(t, options, data->training_tokens, &planned_peak)) ||
       !ok(htone_device_reset_peak_memory(t->device))) {
     return false;
   }
-  progress_bar_begin(&bar, t->total_steps, t->steps_per_epoch, tokens, "tokens");
   bool done = true;
   while (done && trainer_goes_on(t)) {
-    train_record record = journal_begin_step(&t->journal);
+    train_record record = {.loss = 0};
     const double begin = seconds_now();
-    done = train_step(t, data, options->accumulate, &record);
+    done = train_step(t, data, options, &record);
     seconds += seconds_now() - begin; /* without the time for log and checkpoint */
     done = done && trainer_end_step(t, &record, tokens);
-    if (done) progress_bar_take_step(&bar, record.loss);
   }
-  progress_bar_end(&bar);
-  const int64_t steps = t->journal.steps_done - first;
+  const int64_t steps = t->steps_done - t->first_step;
   if (!done || steps == 0) return done;
-  return (!is_planned || memory_print_use(t->device, planned_peak)) && print_speed(t, options, steps * tokens, seconds);
+  printf("%.0f tokens/s\n", (double)(steps * tokens) / seconds);
+  return !is_planned || print_use(t, planned_peak);
 }
 
-/* The loss on held-out text, added up over tokens, and the size of the text. */
-typedef struct held_out {
-  double loss;
+/* Adds up the loss over the tokens of the next batch; the last one may have fewer windows than the others. */
+static bool add_validation_loss(trainer* t, text_data* data, const gpt_options* options, double* sum, int64_t* count) {
+  htone_scope* temporaries;
+  htone_tensor *loss, *targets;
+  double value;
   int64_t tokens;
-  int64_t bytes;
-} held_out;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
+  const bool done = next_loss(t, data->validation, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
+                    ok(htone_batches_tensor(data->validation, 1, &targets)) && ok(htone_tensor_numel(targets, &tokens));
+  if (done) {
+    *sum += value * (double)tokens;
+    *count += tokens;
+  }
+  return ok(htone_scope_end(temporaries)) && done;
+}
 
-static bool count_text(const byte_pairs* pairs, htone_tensor* targets, int64_t* out_tokens, int64_t* out_bytes) {
-  if (!ok(htone_tensor_numel(targets, out_tokens))) return false;
-  int64_t* tokens = malloc((size_t)*out_tokens * sizeof *tokens);
-  const bool done =
-      tokens != NULL && ok(htone_tensor_read(targets, HTONE_I64, tokens, (size_t)*out_tokens * sizeof *tokens));
-  *out_bytes = 0;
-  for (int64_t i = 0; i < *out_tokens && done; ++i) *out_bytes += (int64_t)pairs->tokens[tokens[i]].size;
+static bool evaluate(trainer* t, text_data* data, const gpt_options* options) {
+  htone_scope* no_grad;
+  double sum = 0;
+  int64_t count = 0;
+  if (!ok(htone_no_grad_begin(&no_grad))) return false;
+  bool done = true;
+  for (int64_t i = 0; i < data->validation_batches && done; ++i) {
+    done = add_validation_loss(t, data, options, &sum, &count);
+  }
+  done = ok(htone_scope_end(no_grad)) && done;
+  if (done) printf("validation loss %.6f\n", sum / (double)count);
+  return done;
+}
+
+/* Bytes of the text that would act on a terminal, and tokens that are no bytes, appear as '?'. */
+static void print_bytes(const int64_t* tokens, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const bool is_control = (tokens[i] < 0x20 && tokens[i] != '\n' && tokens[i] != '\t') || tokens[i] == 0x7F;
+    putchar(is_control || tokens[i] > 0xFF ? '?' : (int)tokens[i]);
+  }
+  putchar('\n');
+}
+
+/* Prints text that begins after a line's end. It depends on the weights and the seed alone. */
+static bool write_text(trainer* t, const gpt_options* options) {
+  const int64_t shape[] = {1, 1}, newline = '\n', count = 1 + options->generate;
+  htone_generate_options writing = HTONE_GENERATE_OPTIONS_INIT;
+  htone_tensor *begin, *text;
+  htone_scope* autocast;
+  if (options->generate == 0) return true;
+  writing.new_tokens = options->generate;
+  writing.context = options->context;
+  writing.top_k = options->top_k;
+  writing.top_p = options->top_p;
+  writing.temperature = options->temperature;
+  writing.seed = (uint64_t)t->options.seed;
+  int64_t* tokens = malloc((size_t)count * sizeof *tokens);
+  bool done = tokens != NULL && ok(htone_autocast_begin(t->policy, &autocast));
+  if (done) {
+    done = ok(htone_tensor_create_copy(t->device, HTONE_I64, 2, shape, &newline, &begin)) &&
+           ok(htone_module_set_training(t->model, 0)) && ok(htone_module_generate(t->model, begin, &writing, &text)) &&
+           ok(htone_tensor_read(text, HTONE_I64, tokens, (size_t)count * sizeof *tokens));
+    done = ok(htone_scope_end(autocast)) && done;
+  }
+  if (done) {
+    puts("text:");
+    print_bytes(tokens + 1, options->generate);
+  }
   free(tokens);
   return done;
 }
 
-/* Adds the next batch, which may have fewer windows than the others if it is the last. */
-static bool add_validation_loss(trainer* t, text_data* data, held_out* sum) {
-  htone_scope* temporaries = NULL;
-  htone_tensor *loss, *targets;
-  double value;
-  int64_t tokens, bytes;
-  if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = next_loss(t, data->validation, &loss) && ok(htone_tensor_item(loss, &value)) &&
-                    ok(htone_batches_tensor(data->validation, 1, &targets)) &&
-                    count_text(&data->pairs, targets, &tokens, &bytes);
-  if (done) *sum = (held_out){sum->loss + value * (double)tokens, sum->tokens + tokens, sum->bytes + bytes};
-  return ok(htone_scope_end(temporaries)) && done;
-}
-
-/* Prints the loss on the held-out text, unless a signal stops it. Models with other tokens compare by the loss of a
- * byte. */
-static bool evaluate(trainer* t, text_data* data) {
-  htone_scope* no_grad = NULL;
-  held_out sum = {0, 0, 0};
-  bool done = ok(htone_no_grad_begin(&no_grad));
-  int64_t batches = 0;
-  for (; batches < data->validation_batches && done && stop_signal_received() == 0; ++batches) {
-    done = add_validation_loss(t, data, &sum);
-  }
-  if (no_grad == NULL || !ok(htone_scope_end(no_grad)) || !done) return false;
-  if (batches < data->validation_batches) return true;
-  const double of_token = sum.loss / (double)sum.tokens, of_byte = sum.loss / (double)sum.bytes;
-  if (t->data == NULL) {
-    printf("validation loss %.6f\n", of_byte);
-  } else {
-    printf("validation loss %.6f per token, %.6f per byte\n", of_token, of_byte);
-  }
-  return true;
-}
-
-/* The text depends on the weights and the seed alone, not on the random numbers before. */
-static bool write_text(trainer* t, const text_data* data, const gpt_options* options) {
-  if (options->writing.length == 0 || stop_signal_received() != 0) return true;
-  puts("text:");
-  const text_writer writer = {.model = t->model,
-                              .policy = t->policy,
-                              .device = t->device,
-                              .pairs = &data->pairs,
-                              .context = options->shape.context,
-                              .precision = options->train.precision};
-  return ok(htone_context_set_seed(t->context, options->train.seed)) && text_writer_print(&writer, &options->writing);
-}
-
-static bool finish(trainer* t, text_data* data, const gpt_options* options) {
-  return evaluate(t, data) &&
-         (options->weights_out == NULL || gpt_weights_write(t->model, t->context, options->weights_out)) &&
-         gpt_vocabulary_export(&data->pairs, options) && write_text(t, data, options);
-}
-
-/* Trains and writes, once the data is open. */
-static bool run_on(trainer* t, text_data* data, const gpt_options* options) {
-  bool finishes;
-  t->unit_kind = "transformer_block";
-  return build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
-         (t->ranks.rank != 0 || gpt_vocabulary_keep(&data->pairs, options)) && train(t, data, options) &&
-         trainer_begin_finish(t, &finishes) && (!finishes || finish(t, data, options));
-}
-
 static bool run(trainer* t, const gpt_options* options) {
-  text_data data = {.training = NULL};
-  const bool done = trainer_begin(t, &options->train) && trainer_join_ranks(t, &options->train, options->batch) &&
-                    (options->weights_out == NULL || gpt_weights_check_path(options->weights_out)) &&
-                    open_data(t, &data, options) && run_on(t, &data, options);
-  byte_pairs_free(&data.pairs);
-  return done;
+  text_data data;
+  bool finishes;
+  if (!trainer_begin(t) || !trainer_join(t) || !text_data_open(t, options->text, options->context, &data) ||
+      !build(t, options) || !trainer_open_files(t) || !train(t, &data, options) ||
+      !trainer_begin_finish(t, &finishes)) {
+    return false;
+  }
+  return !finishes ||
+         (evaluate(t, &data, options) &&
+          (options->weights_out == NULL || gpt_weights_write(t->model, t->context, options->weights_out)) &&
+          write_text(t, options));
+}
+
+static void fill_from_preset(gpt_options* o) {
+  static const gpt_options presets[] = {
+      {.vocabulary = 256, .context = 64, .layers = 2, .width = 64, .heads = 4},
+      {.vocabulary = 256, .context = 128, .layers = 4, .width = 192, .heads = 6},
+      {.vocabulary = 50257, .context = 1024, .layers = 12, .width = 768, .heads = 12},
+  };
+  const gpt_options* preset = &presets[o->preset];
+  if (o->vocabulary == 0) o->vocabulary = preset->vocabulary;
+  if (o->context == 0) o->context = preset->context;
+  if (o->layers == 0) o->layers = preset->layers;
+  if (o->width == 0) o->width = preset->width;
+  if (o->heads == 0) o->heads = preset->heads;
 }
 
 int main(int argc, char** argv) {
-  gpt_options options;
+  trainer t = {.items = "tokens", .unit_kind = "transformer_block", .max_grad_norm = 1};
+  gpt_options o = {.text = NULL};
   int status;
-  if (!gpt_options_parse(argc, argv, kSummary, &options, &status)) return status;
-  stop_signal_watch();
-  trainer t = {.objects = NULL};
-  const bool done = run(&t, &options);
+  const flag flags[] = {
+      {"--text", kFlagText, &o.text, TEXT_FILE,
+       .meaning = "the text; its last tenth is held out. samples/data/make_text writes the default"},
+      {"--preset", kFlagChoice, &o.preset, "tiny",
+       "sizes of the model: tiny trains in a minute, gpt2 has 124 million weights", .choices = "tiny|small|gpt2"},
+      {"--layers", kFlagWhole, &o.layers, NULL, "transformer blocks, instead of the preset's", .low = 1, .high = 4096},
+      {"--width", kFlagWhole, &o.width, NULL, "features of a position, instead of the preset's", .low = 1,
+       .high = 1 << 20},
+      {"--heads", kFlagWhole, &o.heads, NULL, "attention heads, instead of the preset's", .low = 1, .high = 1 << 20},
+      {"--context", kFlagWhole, &o.context, NULL, "bytes that the model sees, instead of the preset's", .low = 1,
+       .high = 1 << 20},
+      {"--vocabulary", kFlagWhole, &o.vocabulary, NULL,
+       "tokens of the model, instead of the preset's; the text uses the first 256", .low = 256, .high = 1 << 24},
+      {"--epochs", kFlagWhole, &t.options.epochs, "1", "passes over the training text", .low = 1, .high = 1000000},
+      {"--batch", kFlagWhole, &t.options.batch, "16", "windows of text per batch", .low = 1, .high = 1000000},
+      {"--accumulate", kFlagWhole, &o.accumulate, "1", "batches per step, whose gradients are added", .low = 1,
+       .high = 1000000},
+      {"--recompute", kFlagChoice, &o.recompute, "none",
+       "less memory for more time: computes whole blocks, or their attention, again in backward",
+       .choices = "none|full|selective"},
+      {"--generate", kFlagWhole, &o.generate, "200", "bytes of text to write at the end", .low = 0, .high = 1000000000},
+      {"--temperature", kFlagNumber, &o.temperature, "0.8",
+       "divides the logits of the written text; 0: always the most probable byte", .low = 0, .high = INT64_MAX},
+      {"--top-k", kFlagWhole, &o.top_k, "0", "draw from this number of the most probable bytes; 0: all", .low = 0,
+       .high = 1 << 24},
+      {"--top-p", kFlagNumber, &o.top_p, "1", "draw from the most probable bytes that reach this", .low = 0, .high = 1},
+      {"--import", kFlagText, &o.weights_in, .meaning = "begin with weights in GPT-2's safetensors layout"},
+      {"--export", kFlagText, &o.weights_out, .meaning = "write the weights in GPT-2's safetensors layout at the end"},
+  };
+  if (!trainer_parse(&t, kSummary, flags, sizeof flags / sizeof flags[0], argc, argv, &status)) return status;
+  fill_from_preset(&o);
+  const bool done = run(&t, &o);
   return trainer_end(&t, done);
 }

@@ -17,8 +17,6 @@ DEFAULTS = {
     "--seed": "0",
     "--threads": "0",
     "--sharding": "none",
-    "--offload": "none",
-    "--offload-path": ".",
     "--data": "/usr/share/datasets/fashion-mnist",
     "--log": None,
     "--checkpoint": None,
@@ -35,11 +33,9 @@ BAD_VALUES = {
     "--batch": ["", "0", "-128", "1000001", "12 8"],
     "--lr": ["", "-1", "nan", "inf", "-inf", "0x1p-3", "1e999", "1,5", "1e-3x", "--5", " 1", "e"],
     "--schedule": ["", "linear", "Cosine"],
-    "--seed": ["", "-1", "18446744073709551616", "abc"],
+    "--seed": ["", "-1", "9223372036854775808", "abc"],
     "--threads": ["", "-1", "257", "two"],
     "--sharding": ["", "DDP", "zero", "ddp "],
-    "--offload": ["", "disk", "host"],
-    "--offload-path": [""],
     "--data": [""],
     "--log": [""],
     "--checkpoint": [""],
@@ -49,7 +45,7 @@ BAD_VALUES = {
 
 def help_entries(text):
     """Returns the flags that a help lists, with their defaults."""
-    entries = re.findall(r"^  (--[\w-]+)(?: \w+)? .*\n(?: {18}(.*)\n)?", text, re.MULTILINE)
+    entries = re.findall(r"^  (--[\w-]+) .*\n(?: {22}(.*)\n)?", text, re.MULTILINE)
     defaults = [(name, re.search(r"; default (.*)$", expected)) for name, expected in entries]
     return {name: found and found.group(1) for name, found in defaults}
 
@@ -93,7 +89,7 @@ class FlagsTest(sample_run.SampleTest):
 
     def test_what_is_no_flag_is_named(self):
         for argument in ("--step", "--stepsx", "steps", "-h", "", "--", "--help=1"):
-            self.assert_fails(self.run_sample(argument), 2, f"{argument}: no such flag; --help tells all")
+            self.assert_fails(self.run_sample(argument), 2, f"{argument}: no such flag; --help lists all")
 
     def test_a_value_cannot_write_on_the_terminal(self):
         result = self.run_sample("--precision", "a\nb\x1b[31m\x7f")

@@ -11,7 +11,6 @@ import sample_run
 DEFAULTS = {
     **{name: flags_test.DEFAULTS[name] for name in flags_test.DEFAULTS.keys() - {"--model", "--data"}},
     "--text": "build/data/bible-kjv.txt",
-    "--vocab": "256",
     "--preset": "tiny",
     "--layers": None,
     "--width": None,
@@ -24,7 +23,7 @@ DEFAULTS = {
     "--recompute": "none",
     "--generate": "200",
     "--temperature": "0.8",
-    "--top-k": None,
+    "--top-k": "0",
     "--top-p": "1",
     "--import": None,
     "--export": None,
@@ -78,13 +77,11 @@ class GptTest(sample_run.ProgramTest):
         for precision in ("fp32", "bf16", "fp16"):
             for recompute in ("none", "full", "selective"):
                 output = self.run_well("--steps", "3", "--precision", precision, "--recompute", recompute)
-                chosen = re.search(r"\n\* (\w+) .* ([\d.]+)\n", output)
-                self.assertEqual(chosen.group(1), recompute)
-                self.assertIn(f"\nmemory used by the steps: {chosen.group(2)} MiB, 100.0 % of the plan\n", output)
+                planned = re.search(r"\nmemory planned for a step: ([\d.]+) MiB; weights", output)
+                self.assertIn(f"\nmemory used by the steps: {planned.group(1)} MiB, 100.0 % of the plan\n", output)
 
     def test_it_tells_its_speed(self):
-        output = self.run_well("--steps", "2")
-        self.assertRegex(output, r"\n\d+ tokens/s, [\d.]+ GFLOP/s: [\d.]+ % of the [\d.]+ GFLOP/s of a matrix product")
+        self.assertRegex(self.run_well("--steps", "2"), r"\n\d+ tokens/s\n")
 
     def test_a_seed_decides_the_log_and_the_text(self):
         first = self.train("--seed", "7")
@@ -135,59 +132,6 @@ class GptTest(sample_run.ProgramTest):
         self.assertEqual(greedy, self.written(*learnt, "--top-p", "1e-6"))
         self.assertNotEqual(greedy, self.written(*learnt, "--temperature", "1"))
 
-    def test_tokens_of_several_bytes_are_learnt_and_written(self):
-        records, end = self.train("--vocab", "300", "--precision", "fp32")
-        self.assertAlmostEqual(records[0]["loss"], math.log(300), delta=0.2)
-        told = re.match(r"validation loss (\d+\.\d{6}) per token, (\d+\.\d{6}) per byte\ntext:\n", end)
-        of_token, of_byte = (float(number) for number in told.groups())
-        self.assertLess(of_token, 0.6 * records[0]["loss"])
-        # The sentences are of few words, so that a token has several bytes.
-        self.assertGreater(of_token / of_byte, 2)
-        written = end[told.end():-1]
-        self.assertEqual(len(written), 200)
-        self.assertGreater(len(set(re.findall("[a-z]+", written)) & set(re.findall("[a-z]+", sentences()))), 5)
-        self.assertEqual(self.written("--vocab", "300", "--generate", "7", "--top-k", "300")[7:], "")
-
-    def test_a_run_resumes_with_the_vocabulary_beside_its_checkpoint(self):
-        constant = ["--schedule", "constant", "--steps", "20", "--vocab", "280"]
-        folder, kept = self.folder / "run", self.folder / "run.vocab"
-        whole = self.train(*constant, "--steps", "39")
-        self.train(*constant, "--checkpoint", f"{folder}//")
-        vocabulary = kept.read_text()
-        self.assertTrue(vocabulary.startswith("byte pairs: 280 tokens of 280\n256 = "), vocabulary[:60])
-        again = ["--checkpoint", folder, "--resume", "--steps", "39"]
-        self.assertEqual(self.train(*constant, *again), whole)
-        kept.unlink()  # learnt again from the same text
-        self.assertEqual(self.train(*constant, *again), whole)
-        self.assertEqual(kept.read_text(), vocabulary)
-
-    def test_a_vocabulary_that_does_not_fit_the_checkpoint_is_named(self):
-        run = ["--steps", "2", "--generate", "0", "--checkpoint", self.folder / "run"]
-        kept = self.folder / "run.vocab"
-        self.run_well(*run, "--vocab", "280")
-        resumed = [*run, "--resume", "--steps", "3", "--vocab", "280"]
-        good = kept.read_text()
-        lines = good.splitlines(keepends=True)
-        kept.write_text(good.replace("280 tokens of", "279 tokens of").removesuffix(lines[-1]))
-        self.assert_fails(self.run_sample(*resumed), 1, f"{kept}: does not fit the checkpoint", "of 280 tokens")
-        kept.write_text(good[:-5])
-        self.assert_fails(self.run_sample(*resumed), 1, f"{kept}: line 25 is no token")
-        kept.write_text(good)
-        self.assert_fails(self.run_sample(*run, "--resume", "--vocab", "281"), 1, f"{kept}: was made for 280 tokens")
-        self.run_well(*resumed)
-        kept.unlink()
-        self.text.write_text(sentences().replace("dog", "pig").replace("cat", "hen"))
-        self.assert_fails(self.run_sample(*resumed, "--steps", "4"), 1, f"{kept}: does not fit the checkpoint")
-
-    def test_exported_weights_have_their_vocabulary_beside_them(self):
-        weights, kept = self.folder / "model.safetensors", self.folder / "model.safetensors.vocab"
-        constant = ["--vocab", "280", "--lr", "1e-2"]
-        _, end = self.train(*constant, "--export", weights)
-        same = self.run_well(*constant, "--lr", "0", "--steps", "1", "--import", weights)
-        self.assertEqual(same[same.index("validation loss "):], end)
-        kept.unlink()
-        self.assert_fails(self.run_sample(*constant, "--import", weights), 1, f"{kept}: No such file")
-
     def test_a_stop_signal_ends_the_step(self):
         process = self.start("--epochs", "1000000", "--checkpoint", self.folder / "run")
         self.wait_for_steps(process, 2)
@@ -196,18 +140,6 @@ class GptTest(sample_run.ProgramTest):
         self.assertEqual((process.returncode, stderr), (143, ""))
         told = re.search(r"^stopped by SIGTERM after step (\d+) of \d+\n\Z", stdout, re.MULTILINE)
         self.assertEqual(len(sample_run.read_log(self.log)), int(told.group(1)))
-
-    def test_a_stop_signal_ends_the_writing(self):
-        process = self.start("--steps", "1", "--generate", "1000000000")
-        output = ""
-        while not output.endswith("text:\n"):
-            line = process.stdout.readline()
-            self.assertNotEqual(line, "", "the run ended without a text")
-            output += line
-        process.terminate()
-        written, stderr = process.communicate(timeout=sample_run.DEADLINE)
-        self.assertEqual((process.returncode, stderr), (143, ""))
-        self.assertTrue(written.endswith("\nstopped by SIGTERM after step 1 of 1\n"), written[-100:])
 
 
 class GptFlagsTest(sample_run.ProgramTest):
@@ -236,10 +168,9 @@ class GptFlagsTest(sample_run.ProgramTest):
             "--accumulate": ["0"],
             "--recompute": ["half", ""],
             "--generate": ["-1", ""],
-            "--temperature": ["-1", "0.001", "101", "nan", ""],
-            "--top-k": ["0", "65537"],
-            "--vocab": ["255", "65537", ""],
-            "--top-p": ["0", "1.1", "x"],
+            "--temperature": ["-1", "nan", ""],
+            "--top-k": ["-1", "x"],
+            "--top-p": ["1.1", "x"],
             "--precision": ["fp64"],
             "--text": [""],
             "--import": [""],
@@ -251,21 +182,17 @@ class GptFlagsTest(sample_run.ProgramTest):
                     self.assert_refused(2, f"{flag} '{value}': expected ", flag, value)
 
     def test_sizes_that_do_not_fit_are_named(self):
-        self.assert_refused(2, "--heads '5': expected a number that divides the width 64", "--heads", "5")
+        self.assert_refused(1, "heads", "--heads", "5")
         self.assert_refused(2, "--context '1200': expected at most 1199", "--context", "1200")
         self.assert_refused(2, "--batch '169': expected at most 168", "--batch", "169")
-        self.assert_refused(2, "--vocabulary '300': expected at least the 301 tokens of --vocab", "--vocabulary", "300",
-                            "--vocab", "301")
         self.run_well("--text", self.text, "--context", "1199", "--batch", "1", "--steps", "1", "--generate", "0")
 
     def test_a_text_that_cannot_be_read_is_named_with_the_command_that_makes_one(self):
-        for path, reason in ((self.folder / "none", "No such file"), (self.folder, "is a directory")):
-            result = self.run_sample("--text", path)
-            self.assert_fails(result, 1, f"--text {path}: ", reason, "samples/data/make_text")
-        self.text.write_text("")
-        self.assert_refused(1, "is empty")
-        self.text.write_text("x")
-        self.assert_refused(2, "--context '64': expected at most 0, since the held-out text has 0 tokens")
+        for path in (self.folder / "none", self.folder):
+            self.assert_fails(self.run_sample("--text", path), 1, f"--text {path}: ", "samples/data/make_text")
+        for text in ("", "x"):
+            self.text.write_text(text)
+            self.assert_refused(2, "--context '64': expected at most 0, since the held-out text has 0 bytes")
 
     def test_a_preset_sets_the_sizes_that_no_flag_sets(self):
         run = ["--text", self.text, "--steps", "1", "--generate", "0", "--checkpoint", self.folder / "run"]

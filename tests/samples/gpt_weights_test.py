@@ -161,11 +161,9 @@ class GptWeightsTest(sample_run.ProgramTest):
         told = self.loss_of("--export", self.weights)
         self.assertLess(self.loss_of("--import", self.weights, "--steps", "60"), told)
 
-    def test_a_place_that_cannot_be_written_is_found_before_training(self):
-        for name in ("none/model", "text/model", "x" * 5000 + "/model"):
-            result = self.run_sample("--steps", "1", "--export", f"{self.folder}/{name}")
-            self.assert_fails(result, 1, "--export")
-            self.assertEqual(result.stdout, "")
+    def test_a_place_that_cannot_be_written_is_named(self):
+        path = self.folder / "none/model"
+        self.assert_fails(self.run_sample("--steps", "1", "--export", path), 1, path.parent)
 
     def assert_refused(self, *parts):
         result = self.run_sample("--import", self.weights, "--steps", "1")

@@ -2,6 +2,7 @@
 """The log of a run: its content, and that it depends only on the seed."""
 
 import math
+import re
 import struct
 
 import sample_run
@@ -84,7 +85,7 @@ class LogTest(sample_run.SampleTest):
         self.assertAlmostEqual(records[4]["lr"], 1e-3 * (1 + math.cos(math.pi * 4 / 5)) / 2, delta=1e-9)
 
     def test_a_loss_that_is_no_number_is_null(self):
-        records = self.log_of("--lr", "1e30", "--schedule", "constant", "--steps", "8")
+        records = self.log_of("--lr", "1e18", "--schedule", "constant", "--steps", "8")
         self.assertIsNone(records[-1]["loss"])
 
     def test_batches_of_any_size_run(self):
@@ -92,6 +93,12 @@ class LogTest(sample_run.SampleTest):
             path = self.folder / "log.jsonl"
             self.run_well("--epochs", "1", "--batch", batch, "--log", path)
             self.assertEqual(len(sample_run.read_log(path)), steps)
+
+    def test_progress_is_printed_every_hundred_steps_and_at_the_end_of_an_epoch(self):
+        lines = self.run_well("--steps", "250", "--batch", "2").splitlines()
+        steps = [re.fullmatch(r"epoch \d/2 step (\d+)/250 loss \d\.\d{4} \d+ images/s", line) for line in lines[1:-1]]
+        self.assertEqual([step and step.group(1) for step in steps], ["100", "128", "200", "250"])
+        self.assertRegex(lines[-1], r"\Aaccuracy [01]\.\d{4}\Z")
 
     def test_a_log_that_cannot_be_written_is_told(self):
         for path in (self.folder, self.folder / "no" / "log", "/dev/full"):

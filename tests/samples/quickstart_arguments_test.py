@@ -93,7 +93,7 @@ class QuickstartArgumentsTest(unittest.TestCase):
         for argument in ("--step", "--stepsx", "--step=3", "--", "--.*"):
             done = self.run_quickstart("--seed=1", "--resume", argument)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertEqual(done.stderr, f"quickstart: {argument}: no such flag; --help tells all\n")
+            self.assertEqual(done.stderr, f"quickstart: {argument}: no such flag; --help lists all\n")
         for ranks in ("0", "-1", "two", ""):
             done = self.run_quickstart("--ranks", ranks)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -7,14 +7,12 @@
 
 #include "halftone/halftone.h"
 
-enum { kImageSide = 28, kImagePixels = kImageSide * kImageSide, kClassCount = 10 };
-
 /* Debian's package installs the files here. */
 #define FASHION_MNIST_DIRECTORY "/usr/share/datasets/fashion-mnist"
 
 /* Reads DIRECTORY/PART-images-idx3-ubyte.gz and DIRECTORY/PART-labels-idx1-ubyte.gz, where PART is "train" or "t10k".
- * Makes images [n, 1, 28, 28] of u8 and labels [n] of i64; the caller owns both. If a file is invalid, prints one line,
- * returns false and leaves both results unchanged. */
+ * Makes images [n, 1, 28, 28] of u8 and labels [n] of i64 in the open scope of handles. If a file is invalid, prints
+ * one line and returns false. */
 bool fashion_mnist_load(htone_device* device, const char* directory, const char* part, htone_tensor** out_images,
                         htone_tensor** out_labels);
 

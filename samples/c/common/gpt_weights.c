@@ -1,15 +1,11 @@
-#define _POSIX_C_SOURCE 200809L
 #include "gpt_weights.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "failure.h"
 
 /* A name of a file may be longer, but is then none of GPT-2's. */
-enum { kNameCapacity = 4097, kPathCapacity = 4096 };
+enum { kNameCapacity = 4097 };
 
 static bool ends_with(const char* text, const char* end) {
   const size_t length = strlen(text), end_length = strlen(end);
@@ -57,19 +53,6 @@ static bool convert(htone_state_dict* from, htone_state_dict** out) {
   bool done = true;
   for (size_t i = 0; i < count && done; ++i) done = convert_tensor(from, i, *out);
   return done;
-}
-
-bool gpt_weights_check_path(const char* path) {
-  char directory[kPathCapacity];
-  const char* slash = strrchr(path, '/');
-  const int length = slash == NULL ? 0 : (int)(slash - path) + 1;
-  if (snprintf(directory, sizeof directory, "%.*s.", length, path) >= kPathCapacity) {
-    print_error("--export: a path of %zu bytes is too long", strlen(path));
-    return false;
-  }
-  if (access(directory, W_OK | X_OK) == 0) return true;
-  print_error("--export %s: cannot be written there: %s", path, strerror(errno));
-  return false;
 }
 
 static bool add_parameter(htone_parameters* parameters, size_t index, htone_state_dict* to) {

@@ -8,10 +8,6 @@
 
 #include "halftone/halftone.h"
 
-/* Call this before training: finds out early that a file could not be written later, because its directory does not
- * exist or is closed to this user. */
-bool gpt_weights_check_path(const char* path);
-
 /* Weights that processes share are gathered. */
 bool gpt_weights_write(htone_module* model, htone_context* context, const char* path);
 

@@ -8,10 +8,6 @@
 
 #include "failure.h"
 
-enum { kSums = 3 };
-
-ranks ranks_alone(void) { return (ranks){.rank = 0, .size = 1}; }
-
 static bool silence(void) {
   if (freopen("/dev/null", "w", stdout) != NULL) return true;
   print_error("/dev/null: cannot be written: %s", strerror(errno));
@@ -19,10 +15,8 @@ static bool silence(void) {
 }
 
 bool ranks_join(ranks* r, htone_device* device, sharding_kind kind) {
-  const int64_t shape = kSums;
   htone_launch launch = HTONE_LAUNCH_INIT;
-  *r = ranks_alone();
-  r->kind = kind;
+  *r = (ranks){.kind = kind, .size = 1};
   if (!ok(htone_launch_read(&launch))) return false;
   if (kind == kShardingNone && launch.size > 1) {
     print_error("--sharding: %s started %d processes, which need --sharding ddp or another kind", launch.launcher,
@@ -32,8 +26,7 @@ bool ranks_join(ranks* r, htone_device* device, sharding_kind kind) {
   if (kind == kShardingNone) return true;
   r->rank = launch.rank;
   r->size = launch.size;
-  return ok(htone_group_create_launched(device, NULL, &r->group)) &&
-         ok(htone_tensor_create(device, HTONE_F64, 1, &shape, &r->sums)) && (r->rank == 0 || silence());
+  return ok(htone_group_create_launched(device, NULL, &r->group)) && (r->rank == 0 || silence());
 }
 
 static bool create_meta(htone_device* meta, int32_t rank, int32_t size, htone_group** out) {
@@ -44,11 +37,8 @@ static bool create_meta(htone_device* meta, int32_t rank, int32_t size, htone_gr
 }
 
 bool ranks_plan(ranks* r, htone_device* meta, const ranks* real) {
-  *r = ranks_alone();
+  *r = (ranks){.kind = real->kind, .rank = real->rank, .size = real->size};
   if (real->kind == kShardingNone) return true;
-  r->kind = real->kind;
-  r->rank = real->rank;
-  r->size = real->size;
   if (!create_meta(meta, real->rank, real->size, &r->group) || real->kind != kShardingHybrid) return r->group != NULL;
   return create_meta(meta, real->rank % kHybridRanks, kHybridRanks, &r->shards) &&
          create_meta(meta, real->rank / kHybridRanks, real->size / kHybridRanks, &r->others);
@@ -63,22 +53,15 @@ static bool split_group(ranks* r) {
          ok(htone_group_split(r->group, r->rank % kHybridRanks, r->rank, &r->others));
 }
 
-bool ranks_describe_begin(const ranks* r, htone_scope** out) {
-  *out = NULL;
-  return r->kind < kShardingFull || ok(htone_deferred_init_begin(out));
-}
-
-bool ranks_share(ranks* r, htone_module* model, const sharing* how) {
+bool ranks_share(ranks* r, htone_module* model, const char* unit_kind, htone_dtype dtype) {
   htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
   if (r->kind == kShardingNone) return true;
   if (r->kind == kShardingDdp) return ok(htone_ddp_create(model, r->group, NULL, &r->ddp));
   if (r->kind == kShardingOptimizer) options.sharding = HTONE_SHARDING_OPTIMIZER;
   if (r->kind == kShardingGradients) options.sharding = HTONE_SHARDING_GRADIENTS;
-  options.unit_kind = how->unit_kind;
+  options.unit_kind = unit_kind;
   options.unit_elements = 1; /* a small network has small units */
-  options.weight_dtype = how->weight_dtype;
-  options.offload = how->offload;
-  options.offload_path = how->offload_path;
+  options.weight_dtype = dtype;
   return split_group(r) && ok(htone_fsdp_create(model, r->shards, r->others, &options, &r->fsdp));
 }
 
@@ -88,14 +71,16 @@ bool ranks_accumulate_begin(ranks* r, htone_scope** out) {
   return r->ddp == NULL || ok(htone_ddp_no_sync_begin(r->ddp, out));
 }
 
-bool ranks_agree(ranks* r, double* loss, int* signal_number) {
-  double sums[kSums] = {*loss, *signal_number == SIGINT, *signal_number == SIGTERM};
+bool ranks_agree(ranks* r, htone_device* device, double* loss, int* signal_number) {
+  double sums[] = {*loss, *signal_number == SIGINT, *signal_number == SIGTERM};
+  const int64_t count = sizeof sums / sizeof sums[0];
+  htone_tensor* tensor;
   if (r->group == NULL) return true;
-  if (!ok(htone_tensor_write(r->sums, HTONE_F64, sums, sizeof sums)) ||
-      !ok(htone_group_all_reduce(r->group, HTONE_REDUCE_SUM, r->sums, r->sums, NULL)) ||
-      !ok(htone_tensor_read(r->sums, HTONE_F64, sums, sizeof sums))) {
-    return false;
-  }
+  if (!ok(htone_tensor_create_copy(device, HTONE_F64, 1, &count, sums, &tensor))) return false;
+  const bool done = ok(htone_group_all_reduce(r->group, HTONE_REDUCE_SUM, tensor, tensor, NULL)) &&
+                    ok(htone_tensor_read(tensor, HTONE_F64, sums, sizeof sums));
+  htone_tensor_release(tensor);
+  if (!done) return false;
   *loss = sums[0] / r->size;
   *signal_number = sums[1] > 0 ? SIGINT : sums[2] > 0 ? SIGTERM : 0;
   return true;

@@ -9,7 +9,7 @@
 
 #include "halftone/halftone.h"
 
-/* The state that the processes share, in the order of --help. */
+/* The state that the processes share. */
 typedef enum sharding_kind {
   kShardingNone,      /* one process */
   kShardingDdp,       /* the batch: each process has all of the network */
@@ -18,6 +18,9 @@ typedef enum sharding_kind {
   kShardingFull,      /* the weights, too */
   kShardingHybrid     /* all that in groups of kHybridRanks processes, each of which has all of the network */
 } sharding_kind;
+
+/* In the order of sharding_kind. */
+#define SHARDING_CHOICES "none|ddp|optimizer|gradients|full|hybrid"
 
 enum { kHybridRanks = 2 };
 
@@ -28,14 +31,10 @@ typedef struct ranks {
   htone_ddp* ddp;        /* NULL before ranks_share, and if parts are shared */
   htone_fsdp* fsdp;      /* NULL before ranks_share, and unless parts are shared */
   htone_scope* gathered; /* in which all weights can be read; NULL before ranks_end_training */
-  htone_tensor* sums;    /* [3], f64 */
   sharding_kind kind;
   int32_t rank;
   int32_t size;
 } ranks;
-
-/* The only process. */
-ranks ranks_alone(void);
 
 /* Finds the other processes of the launcher. From now on all but the first print nothing but errors. With
  * kShardingNone, a launcher that started several processes is an error. */
@@ -44,28 +43,17 @@ bool ranks_join(ranks* r, htone_device* device, sharding_kind kind);
 /* The processes as `real` has them, without the others, on the device "meta": to plan the memory of one of them. */
 bool ranks_plan(ranks* r, htone_device* meta, const ranks* real);
 
-/* How the processes share the parts of a network. */
-typedef struct sharing {
-  const char* unit_kind;    /* of modules whose weights are gathered together; NULL: any */
-  htone_dtype weight_dtype; /* in which weights are gathered */
-  htone_offload offload;    /* where masters and moments are kept */
-  const char* offload_path; /* the directory of their file */
-} sharing;
-
-/* Begins a scope in which modules are made without memory for their weights, if the processes share these: each makes
- * its part in ranks_share. *out is NULL otherwise. */
-bool ranks_describe_begin(const ranks* r, htone_scope** out);
-
 /* Gives every process the first one's weights, or its part of them, and averages the gradients of each backward from
- * now on. Call this before the optimizer is made. */
-bool ranks_share(ranks* r, htone_module* model, const sharing* how);
+ * now on. The weights of each module of `unit_kind` are gathered together, in `dtype`. Call this before the optimizer
+ * is made. */
+bool ranks_share(ranks* r, htone_module* model, const char* unit_kind, htone_dtype dtype);
 
 /* Begins a scope in which gradients stay in this process: those of all but the last backward of a step. *out is NULL
  * without a group. */
 bool ranks_accumulate_begin(ranks* r, htone_scope** out);
 
 /* Replaces the loss by its mean over the processes, and the signal, or 0, by one that any process has received. */
-bool ranks_agree(ranks* r, double* loss, int* signal_number);
+bool ranks_agree(ranks* r, htone_device* device, double* loss, int* signal_number);
 
 /* Returns the bytes that this process has sent to others. */
 bool ranks_read_sent(const ranks* r, int64_t* out);

@@ -1,22 +1,68 @@
+#define _POSIX_C_SOURCE 200809L
 #include "trainer.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "failure.h"
-#include "memory_table.h"
 #include "stop_signal.h"
 
-bool trainer_refuse(trainer* t, const char* flag_name, const char* value, const char* expected) {
-  print_error("%s '%s': expected %s", flag_name, value, expected);
-  t->failure_status = kExitUsage;
+enum { kLineInterval = 100 };
+
+double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t flag_count, int argc, char** argv,
+                   int* out_exit_status) {
+  static const htone_dtype precisions[] = {HTONE_F32, HTONE_BF16, HTONE_F16};
+  train_options* o = &t->options;
+  const flag common[] = {
+      {"--precision", kFlagChoice, &o->precision, "bf16", "dtype of weights and activations in matrix products",
+       .choices = "fp32|bf16|fp16"},
+      {"--device", kFlagText, &o->device, "cpu", .meaning = "where to train"},
+      {"--steps", kFlagWhole, &o->steps, NULL, "stop after this number of steps", .low = 1, .high = 1000000000},
+      {"--lr", kFlagNumber, &o->lr, "1e-3", "initial learning rate", .low = 0, .high = INT64_MAX},
+      {"--schedule", kFlagChoice, &o->schedule, "cosine", "course of the learning rate; cosine ends at 0",
+       .choices = "constant|cosine"},
+      {"--seed", kFlagWhole, &o->seed, "0", "of the initial weights and of the order of the data", .low = 0,
+       .high = INT64_MAX},
+      {"--threads", kFlagWhole, &o->threads, "0", "that compute; 0: as many as the machine allows", .low = 0,
+       .high = 256},
+      {"--sharding", kFlagChoice, &o->sharding, "none",
+       "what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: its state, gradients "
+       "and weights, too; hybrid: full in pairs of processes",
+       .choices = SHARDING_CHOICES},
+      {"--log", kFlagText, &o->log, .meaning = "write one JSON object per step to this file"},
+      {"--checkpoint", kFlagText, &o->checkpoint,
+       .meaning = "save checkpoints in this directory, the last one when the run ends"},
+      {"--checkpoint-every", kFlagWhole, &o->checkpoint_every, "500", "steps from one checkpoint to the next", .low = 1,
+       .high = 1000000000},
+      {"--resume", kFlagSwitch, &o->resume, .meaning = "continue from the newest checkpoint, if there is one"},
+  };
+  const flag_table tables[] = {{flags, flag_count}, {common, sizeof common / sizeof common[0]}};
+  o->steps = INT64_MAX;
+  if (!flags_parse(summary, tables, 2, argc, argv, out_exit_status)) return false;
+  t->precision = precisions[o->precision];
+  if (!o->resume || o->checkpoint != NULL) return true;
+  print_error("--resume: needs --checkpoint, the directory to continue from");
+  *out_exit_status = kExitUsage;
   return false;
 }
 
-bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, const char* expected) {
+static bool refuse_text(trainer* t, const char* flag_name, const char* value, const char* expected) {
+  print_error("%s '%s': expected %s", flag_name, value, expected);
+  t->exit_status = kExitUsage;
+  return false;
+}
+
+bool trainer_refuse(trainer* t, const char* flag_name, int64_t value, const char* expected) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)value);
-  return trainer_refuse(t, flag_name, text, expected);
+  return refuse_text(t, flag_name, text, expected);
 }
 
 /* Each of many processes on a machine takes the GPU of its number. */
@@ -31,139 +77,129 @@ static bool name_device(const train_options* options, char* out, size_t capacity
   return true;
 }
 
-bool trainer_begin(trainer* t, const train_options* options) {
+bool trainer_begin(trainer* t) {
   char device[64];
-  htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
-  t->failure_status = kExitFailure;
-  t->ranks = ranks_alone();
-  context_options.num_threads = options->threads;
-  context_options.seed = options->seed;
-  if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&context_options, &t->context))) return false;
-  if (!name_device(options, device, sizeof device)) return false;
-  const htone_status status = htone_device_create(t->context, device, &t->device);
-  if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
-    htone_error_info info = HTONE_ERROR_INFO_INIT;
-    htone_error_last(&info); /* tells why, such as a missing driver */
-    print_error("--device '%s': expected a device that this machine has, such as cpu; %s", device,
-                info.message);
-    t->failure_status = kExitUsage;
+  htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
+  t->exit_status = kExitFailure;
+  t->ranks.size = 1;
+  options.num_threads = (int32_t)t->options.threads;
+  options.seed = (uint64_t)t->options.seed;
+  if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&options, &t->context)) ||
+      !name_device(&t->options, device, sizeof device)) {
     return false;
   }
-  return ok(status);
+  const htone_status status = htone_device_create(t->context, device, &t->device);
+  if (status != HTONE_ERROR_DEVICE && status != HTONE_ERROR_INVALID_ARGUMENT) return ok(status);
+  htone_error_info info = HTONE_ERROR_INFO_INIT;
+  htone_error_last(&info); /* says why, such as a missing driver */
+  print_error("--device '%s': expected a device that this machine has, such as cpu; %s", device, info.message);
+  t->exit_status = kExitUsage;
+  return false;
 }
 
-bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch) {
+bool trainer_join(trainer* t) {
   char expected[64];
-  if (!ranks_join(&t->ranks, t->device, options->sharding)) return false;
-  if (options->sharding == kShardingHybrid && (t->ranks.size % kHybridRanks != 0 || t->ranks.size == kHybridRanks)) {
-    snprintf(expected, sizeof expected, "an even number of processes, at least 4, not %d", (int)t->ranks.size);
-    return trainer_refuse(t, "--sharding", "hybrid", expected);
+  const sharding_kind kind = (sharding_kind)t->options.sharding;
+  if (!ranks_join(&t->ranks, t->device, kind)) return false;
+  stop_signal_watch();
+  const int size = (int)t->ranks.size;
+  if (kind == kShardingHybrid && (size % kHybridRanks != 0 || size == kHybridRanks)) {
+    snprintf(expected, sizeof expected, "an even number of processes, at least 4, not %d", size);
+    return refuse_text(t, "--sharding", "hybrid", expected);
   }
-  if (options->offload != HTONE_OFFLOAD_NONE && options->sharding < kShardingOptimizer) {
-    return trainer_refuse(t, "--offload", options->offload == HTONE_OFFLOAD_HOST ? "memory" : "file",
-                          "none, or --sharding optimizer, gradients, full or hybrid");
-  }
-  if (batch % t->ranks.size == 0) return true;
-  snprintf(expected, sizeof expected, "a multiple of %d, the number of processes", (int)t->ranks.size);
-  return trainer_refuse_count(t, "--batch", batch, expected);
+  if (t->options.batch % size == 0) return true;
+  snprintf(expected, sizeof expected, "a multiple of %d, the number of processes", size);
+  return trainer_refuse(t, "--batch", t->options.batch, expected);
 }
 
-htone_sampler_options trainer_sampling(const trainer* t, const train_options* options) {
+htone_sampler_options trainer_sampling(const trainer* t, int64_t count) {
   htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
-  sampling.seed = options->seed;
+  sampling.count = count;
+  sampling.batch_size = t->options.batch / t->ranks.size;
+  sampling.seed = (uint64_t)t->options.seed;
   sampling.rank = t->ranks.rank;
   sampling.world_size = t->ranks.size;
   sampling.drop_last = 1; /* all steps have as many samples, and all processes as many steps */
   return sampling;
 }
 
-bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate) {
+bool trainer_count_steps(trainer* t, int64_t accumulate) {
   int64_t batches;
   if (!ok(htone_sampler_batches_per_epoch(t->sampler, &batches))) return false;
   t->steps_per_epoch = batches / accumulate > 0 ? batches / accumulate : 1;
-  t->total_steps = options->steps;
-  if (t->total_steps / epochs >= t->steps_per_epoch) t->total_steps = epochs * t->steps_per_epoch;
+  t->total_steps = t->options.epochs * t->steps_per_epoch;
+  if (t->options.steps < t->total_steps) t->total_steps = t->options.steps;
   return true;
 }
 
-static bool build_schedule(trainer* t, const train_options* options) {
+static bool build_schedule(trainer* t) {
+  const int64_t warmup = t->warmup_steps;
   htone_schedule* schedule = NULL;
-  return ok(options->cosine ? htone_schedule_create_cosine(t->total_steps - t->warmup_steps, 0.0, &schedule)
-                            : htone_schedule_create_constant(&schedule)) &&
-         (t->warmup_steps == 0 || ok(htone_schedule_create_warmup(t->warmup_steps, 1.0 / (double)(t->warmup_steps + 1),
-                                                                  schedule, &schedule))) &&
+  return ok(t->options.schedule == 1 ? htone_schedule_create_cosine(t->total_steps - warmup, 0.0, &schedule)
+                                     : htone_schedule_create_constant(&schedule)) &&
+         (warmup == 0 || ok(htone_schedule_create_warmup(warmup, 1.0 / (double)(warmup + 1), schedule, &schedule))) &&
          ok(htone_optimizer_set_schedule(t->optimizer, schedule));
 }
 
-bool trainer_build_update(trainer* t, const train_options* options) {
+bool trainer_build(trainer* t) {
   htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
-  t->precision = adamw.compute_dtype = options->precision;
-  adamw.lr = options->lr;
-  scaling.enabled = options->precision == HTONE_F16;
-  return ok(htone_autocast_policy_create(options->precision, &t->policy)) &&
-         ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) && build_schedule(t, options) &&
+  adamw.compute_dtype = t->precision;
+  adamw.lr = t->options.lr;
+  scaling.enabled = t->precision == HTONE_F16;
+  return ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) &&
+         ok(htone_autocast_policy_create(t->precision, &t->policy)) &&
+         ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) && build_schedule(t) &&
          ok(htone_grad_scaler_create(t->device, &scaling, &t->scaler));
 }
 
-static bool open_journal(trainer* t, const run_options* run) {
-  run_options own = *run;
-  if (t->ranks.rank != 0) own.log = NULL;
-  const checkpoint_parts parts = {.context = t->context,
-                                  .group = t->ranks.group,
-                                  .model = t->model,
-                                  .data = t->data,
-                                  .optimizer = t->optimizer,
-                                  .scaler = t->scaler,
-                                  .sampler = t->sampler};
-  return journal_open(&t->journal, &own, &parts);
+/* The library warns when it skips a damaged checkpoint. */
+static void print_warning(const char* message, void* user) {
+  (void)user;
+  fprintf(stderr, "warning: %s\n", message);
 }
 
-static bool announce(trainer* t, const train_options* options) {
+static bool open_checkpoint(trainer* t) {
+  const char* directory = t->options.checkpoint;
+  int64_t step;
+  if (directory == NULL) return true;
+  if (!ok(htone_log_set_callback(print_warning, NULL, NULL)) ||
+      !ok(t->ranks.group == NULL
+              ? htone_checkpoint_create(t->context, directory, &t->checkpoint)
+              : htone_checkpoint_create_shared(t->context, directory, t->ranks.group, &t->checkpoint)) ||
+      !ok(htone_checkpoint_add_module(t->checkpoint, "model", t->model)) ||
+      !ok(htone_checkpoint_add_optimizer(t->checkpoint, "optimizer", t->optimizer)) ||
+      !ok(htone_checkpoint_add_grad_scaler(t->checkpoint, "scaler", t->scaler)) ||
+      !ok(htone_checkpoint_add_sampler(t->checkpoint, "sampler", t->sampler)) ||
+      !ok(t->options.resume ? htone_checkpoint_load(t->checkpoint, &step)
+                            : htone_checkpoint_latest(t->checkpoint, &step))) {
+    return false;
+  }
+  if (step < 0) return true;
+  if (t->options.resume) {
+    printf("going on after step %lld\n", (long long)step);
+    t->first_step = t->steps_done = step;
+    return true;
+  }
+  print_error("--checkpoint '%s': holds a run of %lld steps; go on from there with --resume, or take another directory",
+              directory, (long long)step);
+  return false;
+}
+
+bool trainer_open_files(trainer* t) {
   int32_t threads;
-  if (!ok(htone_context_num_threads(t->context, &threads))) return false;
+  if (!open_checkpoint(t) || !train_log_open(&t->log, t->ranks.rank == 0 ? t->options.log : NULL, t->steps_done) ||
+      !ranks_read_sent(&t->ranks, &t->sent) || !ok(htone_context_num_threads(t->context, &threads))) {
+    return false;
+  }
   if (t->ranks.size > 1) printf("processes: %d\n", (int)t->ranks.size);
-  printf("training in %s on %s, threads: %d, epochs of %lld steps, %lld steps in all\n",
-         htone_dtype_name(options->precision), options->device, (int)threads, (long long)t->steps_per_epoch,
-         (long long)t->total_steps);
+  printf("training in %s on %s, threads: %d, epochs of %lld steps, %lld steps in all\n", htone_dtype_name(t->precision),
+         t->options.device, (int)threads, (long long)t->steps_per_epoch, (long long)t->total_steps);
+  t->step_end = t->line_end = seconds_now();
   return true;
 }
 
-/* Weights that processes share cannot be looked at outside of a forward, so this is done before. */
-static bool count_elements(trainer* t) {
-  htone_scope* temporaries = NULL;
-  htone_parameters* parameters;
-  size_t count;
-  if (!ok(htone_handles_begin(&temporaries))) return false;
-  bool done =
-      ok(htone_parameters_create_from_module(t->model, &parameters)) && ok(htone_parameters_count(parameters, &count));
-  for (size_t i = 0; done && i < count; ++i) {
-    htone_parameter* parameter;
-    htone_tensor* weights;
-    int64_t elements;
-    done = ok(htone_parameters_at(parameters, i, &parameter)) && ok(htone_parameter_tensor(parameter, &weights)) &&
-           ok(htone_tensor_numel(weights, &elements));
-    if (done) t->elements += elements;
-  }
-  return ok(htone_scope_end(temporaries)) && done;
-}
-
-bool trainer_share(trainer* t, const train_options* options) {
-  const sharing how = {.unit_kind = t->unit_kind,
-                       .weight_dtype = options->precision,
-                       .offload = options->offload,
-                       .offload_path = options->offload_path};
-  return ranks_share(&t->ranks, t->model, &how);
-}
-
-bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
-  const bool done = count_elements(t) && trainer_share(t, options) && trainer_build_update(t, options) &&
-                    open_journal(t, run) && announce(t, options);
-  t->first_step = t->journal.steps_done;
-  return done && ranks_read_sent(&t->ranks, &t->sent);
-}
-
-bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && t->stop_signal == 0; }
+bool trainer_goes_on(const trainer* t) { return t->steps_done < t->total_steps && t->stop_signal == 0; }
 
 bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
   htone_tensor* scaled = NULL;
@@ -174,7 +210,7 @@ bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
 /* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
 static bool describe_step(trainer* t, train_record* record) {
   /* The first process alone has a log, but the norm of shared gradients needs all of them. */
-  const bool is_logged = t->journal.log.file != NULL || t->ranks.fsdp != NULL;
+  const bool is_logged = t->log.file != NULL || t->ranks.fsdp != NULL;
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
          ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale)) &&
          ((!is_logged && t->max_grad_norm == 0) || ok(htone_grad_scaler_unscale(t->scaler, t->optimizer))) &&
@@ -191,38 +227,60 @@ bool trainer_update(trainer* t, train_record* record) {
   return done;
 }
 
-bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
-  t->stop_signal = stop_signal_received();
-  if (!ranks_agree(&t->ranks, &record->loss, &t->stop_signal)) return false;
-  const bool ends = record->step == t->total_steps || t->stop_signal != 0;
-  return journal_end_step(&t->journal, record, items, ends);
+/* Prints a line at the end of each epoch and every kLineInterval steps, with the mean loss since the last line. */
+static void print_progress(trainer* t, double loss, int64_t items) {
+  const int64_t step = t->steps_done, epoch = (step - 1) / t->steps_per_epoch + 1;
+  const int64_t epochs = (t->total_steps + t->steps_per_epoch - 1) / t->steps_per_epoch;
+  t->line_loss += loss;
+  ++t->line_steps;
+  if (step % kLineInterval != 0 && step % t->steps_per_epoch != 0 && step != t->total_steps) return;
+  printf("epoch %lld/%lld step %lld/%lld loss %.4f %.0f %s/s\n", (long long)epoch, (long long)epochs, (long long)step,
+         (long long)t->total_steps, t->line_loss / (double)t->line_steps,
+         (double)(items * t->line_steps) / (t->step_end - t->line_end), t->items);
+  fflush(stdout);
+  t->line_end = t->step_end;
+  t->line_loss = 0;
+  t->line_steps = 0;
 }
 
-/* Prints what the last step has left in memory, and what a step sends. */
-static bool print_state(trainer* t) {
-  const int64_t steps = t->journal.steps_done - t->first_step;
+bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
+  const double before = t->step_end;
+  record->step = ++t->steps_done;
+  t->stop_signal = stop_signal_received();
+  if (!ranks_agree(&t->ranks, t->device, &record->loss, &t->stop_signal)) return false;
+  t->step_end = seconds_now();
+  record->items_per_second = (double)items / (t->step_end - before);
+  print_progress(t, record->loss, items);
+  const bool is_due = t->steps_done % t->options.checkpoint_every == 0 || !trainer_goes_on(t);
+  return train_log_write(&t->log, record) &&
+         (t->checkpoint == NULL || !is_due || ok(htone_checkpoint_save(t->checkpoint, t->steps_done)));
+}
+
+static double mebibytes(int64_t bytes) { return (double)bytes / (1 << 20); }
+
+/* Prints what this process keeps of the state of training between two steps, and what it sends in a step. */
+static bool print_shares(const trainer* t) {
+  htone_memory_stats used = HTONE_MEMORY_STATS_INIT;
+  const int64_t steps = t->steps_done - t->first_step;
   int64_t sent;
   if (t->ranks.group == NULL || steps == 0) return true;
-  int64_t offloaded = 0;
-  if (!memory_print_state(t->device, t->elements, t->precision) || !ranks_read_sent(&t->ranks, &sent) ||
-      (t->ranks.fsdp != NULL && !ok(htone_fsdp_offloaded_bytes(t->ranks.fsdp, &offloaded)))) {
-    return false;
-  }
-  if (offloaded > 0) printf("weights and moments kept elsewhere: %.3f MiB\n", (double)offloaded / (1 << 20));
-  printf("sent by this process in a step: %.3f MiB\n", (double)(sent - t->sent) / (double)steps / (1 << 20));
+  if (!ok(htone_device_memory_stats(t->device, &used)) || !ranks_read_sent(&t->ranks, &sent)) return false;
+  printf("MiB of this process: weights %.3f, gradients %.3f, optimizer %.3f, sent in a step %.3f\n",
+         mebibytes(used.by_category[HTONE_MEMORY_PARAMETERS]), mebibytes(used.by_category[HTONE_MEMORY_GRADIENTS]),
+         mebibytes(used.by_category[HTONE_MEMORY_OPTIMIZER]), mebibytes(sent - t->sent) / (double)steps);
   return true;
 }
 
 /* All processes have done the same steps. */
 bool trainer_begin_finish(trainer* t, bool* out_finishes) {
-  const bool is_complete = t->journal.steps_done == t->total_steps;
+  const bool is_complete = t->steps_done == t->total_steps;
   *out_finishes = is_complete && t->ranks.rank == 0;
-  return !is_complete || (print_state(t) && ranks_end_training(&t->ranks));
+  return !is_complete || (print_shares(t) && ranks_end_training(&t->ranks));
 }
 
 /* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
-  const bool closed = journal_close(&t->journal) && ranks_release_weights(&t->ranks);
+  const bool closed = train_log_close(&t->log) && ranks_release_weights(&t->ranks);
   int64_t handles;
   if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;
@@ -233,7 +291,7 @@ static bool release(trainer* t) {
 int trainer_end(trainer* t, bool done) {
   const int signal_number = t->stop_signal != 0 ? t->stop_signal : stop_signal_received();
   if (done && signal_number != 0) {
-    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t->journal.steps_done,
+    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t->steps_done,
            (long long)t->total_steps);
   }
   if (!release(t)) return kExitFailure;
@@ -241,6 +299,6 @@ int trainer_end(trainer* t, bool done) {
     print_error("standard output cannot be written");
     return kExitFailure;
   }
-  if (!done) return t->failure_status;
+  if (!done) return t->exit_status;
   return signal_number == 0 ? kExitOk : 128 + signal_number;
 }

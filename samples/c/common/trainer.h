@@ -1,62 +1,88 @@
 /* The parts of a training run that do not depend on the model and its data: the device, AdamW with a schedule, the
- * gradient scaler, the journal, and the end of the program. One thread. As in all samples, functions print one line and
- * return false on failure. */
+ * gradient scaler, the log, the checkpoints, and the end of the program. One thread. As in all samples, functions print
+ * one line and return false on failure. */
 #ifndef SAMPLES_TRAINER_H
 #define SAMPLES_TRAINER_H
 
-#include "journal.h"
+#include "flags.h"
 #include "ranks.h"
-#include "train_options.h"
+#include "train_log.h"
+
+/* The values of the flags that every training sample has. */
+typedef struct train_options {
+  int precision; /* in the order of --help; see trainer.precision */
+  const char* device;
+  int64_t epochs; /* of a flag that each sample declares, as `batch` */
+  int64_t batch;  /* samples in a batch of all processes together */
+  int64_t steps;  /* limit on the steps of all epochs together */
+  double lr;
+  int schedule;
+  int64_t seed;
+  int64_t threads;        /* 0: as many as the machine allows */
+  int sharding;           /* sharding_kind */
+  const char* log;        /* NULL: none */
+  const char* checkpoint; /* a directory; NULL: none */
+  int64_t checkpoint_every;
+  bool resume; /* from the newest checkpoint, if there is one */
+} train_options;
 
 typedef struct trainer {
+  train_options options;
+  htone_dtype precision; /* dtype of weights and activations in matrix products */
+  const char* items;     /* the name of what a step trains on, such as "images"; set by the program */
+  const char* unit_kind; /* of the modules whose weights processes share one by one; set by the program */
+  double max_grad_norm;  /* limit on the norm of all gradients together; set by the program; 0: none */
+  int64_t warmup_steps;  /* in which the learning rate climbs; set by the program before trainer_build */
+
   htone_scope* objects; /* owns the handles that follow, and the program's others */
   htone_context* context;
   htone_device* device;
   htone_sampler* sampler; /* of the training data; set by the program */
   htone_module* model;    /* set by the program */
-  htone_state_dict* data; /* of checkpoint_parts; set by the program, NULL if it has none */
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler; /* does nothing except in FP16 */
-  journal journal;
+  htone_checkpoint* checkpoint;
   ranks ranks;
-  int stop_signal; /* that this or another process has received by the end of the last step; 0: none */
+  train_log log;
+
   int64_t steps_per_epoch;
   int64_t total_steps;
-  int64_t warmup_steps;  /* set by the program before trainer_build; 0: the learning rate begins at its full value */
-  const char* unit_kind; /* of the modules whose weights processes share one by one, set by the program */
-  double max_grad_norm;  /* limit on the norm of all gradients together, set by the program; 0: none */
-  htone_dtype precision; /* of the training */
-  int64_t elements;      /* of all weights */
-  int64_t sent;          /* bytes to other processes before the first step */
-  int64_t first_step;    /* of this program, from 0 */
-  int failure_status;    /* exit status of the program if a function returns false */
+  int64_t first_step; /* steps that were done before this run */
+  int64_t steps_done;
+  int64_t sent;     /* bytes to other processes before the first step */
+  int stop_signal;  /* that this or another process has received by the end of the last step; 0: none */
+  int exit_status;  /* of the program if a function returns false */
+  double step_end;  /* seconds_now() at the end of the last step */
+  double line_end;  /* and when the last line of progress was printed */
+  double line_loss; /* sum of the losses since then */
+  int64_t line_steps;
 } trainer;
 
+/* Reads the command line: the program's flags and the common ones. Returns as flags_parse does. */
+bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t flag_count, int argc, char** argv,
+                   int* out_exit_status);
+
 /* Prints "FLAG 'VALUE': expected EXPECTED" and returns false; the program will end with kExitUsage. */
-bool trainer_refuse(trainer* t, const char* flag_name, const char* value, const char* expected);
-bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, const char* expected);
+bool trainer_refuse(trainer* t, const char* flag_name, int64_t value, const char* expected);
 
-/* Begins the scope of the program's objects and opens the device; *t is zero-initialised. */
-bool trainer_begin(trainer* t, const train_options* options);
+/* Begins the scope of the program's objects and opens the device. */
+bool trainer_begin(trainer* t);
 
-/* Joins the processes that train together; t->ranks.size divides the batch. */
-bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch);
+/* Joins the processes that train together; their number divides the batch. */
+bool trainer_join(trainer* t);
 
-/* Settings for the sampler of the training data, of which each process takes its part. */
-htone_sampler_options trainer_sampling(const trainer* t, const train_options* options);
+/* Returns settings for the sampler of the training data, of which each process takes its part. */
+htone_sampler_options trainer_sampling(const trainer* t, int64_t count);
 
-/* Counts the steps of so many epochs. A step takes `accumulate` batches of t->sampler. */
-bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate);
+/* Counts the steps of the run. A step takes `accumulate` batches of t->sampler. */
+bool trainer_count_steps(trainer* t, int64_t accumulate);
 
-/* Makes policy, optimizer and scaler for t->model. */
-/* Shares the model among the processes. */
-bool trainer_share(trainer* t, const train_options* options);
-bool trainer_build_update(trainer* t, const train_options* options);
+/* Shares t->model among the processes and makes policy, optimizer and scaler. */
+bool trainer_build(trainer* t);
 
-/* Does so too, after every process has the same weights or its part of them; opens the journal, and prints one line on
- * the run. */
-bool trainer_build(trainer* t, const train_options* options, const run_options* run);
+/* Opens checkpoint and log, resumes if it was asked to, and prints one line on the run. */
+bool trainer_open_files(trainer* t);
 
 /* Returns whether a step is left and no process has received a signal. */
 bool trainer_goes_on(const trainer* t);
@@ -67,14 +93,18 @@ bool trainer_backward(trainer* t, htone_tensor* loss, double share);
 /* Updates the weights, unless a gradient is not finite, and completes the record except for its loss. */
 bool trainer_update(trainer* t, train_record* record);
 
-/* Records the step, which had `items` samples on all processes together. The record's loss becomes that of all. */
+/* Ends the step, which had `items` samples on all processes together: averages the loss, writes the log, saves a
+ * checkpoint if one is due, and prints the progress now and then. */
 bool trainer_end_step(trainer* t, train_record* record, int64_t items);
 
-/* Ends the training. *out_finishes tells if this process does what one does alone now, such as printing results. Until
- * trainer_end it can run forwards and read weights. */
+/* Ends the training. *out_finishes becomes true in the process that prints the results: it can run forwards and read
+ * weights until trainer_end. */
 bool trainer_begin_finish(trainer* t, bool* out_finishes);
 
-/* Releases everything and returns the exit status of the program; `done` tells if it succeeded so far. */
+/* Releases everything and returns the exit status of the program; `done` is false after a failure. */
 int trainer_end(trainer* t, bool done);
+
+/* Returns the seconds since a fixed moment. */
+double seconds_now(void);
 
 #endif
