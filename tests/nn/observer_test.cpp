@@ -25,7 +25,7 @@ class Notes final : public Observer {
 
 class ObserverTest : public RecomputeTest {
  protected:
-  // What is seen of a forward, and of a backward if something was recorded.
+  // The notes on a forward, and on a backward if operations were recorded.
   Notes notes_of(const Module& model, const Tensor& input) {
     Notes notes;
     const ThreadGuard<Observer*> watched(thread().observer, &notes);

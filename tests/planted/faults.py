@@ -211,7 +211,7 @@ PARALLEL = [
     Fault("error_after_overflow", "impl/parallel/replicate/power_sgd.cpp",
           "!matrix.is_finite", "false",
           "a gradient that overflowed stays in the error of PowerSGD"),
-    Fault("refused_on_one_rank", "impl/parallel/model_signature.cpp",
+    Fault("refused_on_one_rank", "impl/parallel/mesh/model_signature.cpp",
           "compare_signatures(exchange, lines);", ";",
           "a rank that refuses its model leaves the others waiting"),
 ]

@@ -24,6 +24,7 @@ static void comparisons_return_bools(void** state) {
     assert_values(out, 0, c->less, c->equal, c->greater, c->unordered);
   }
   assert_values(apply2(htone_logical_and, a, b), 0, 1, 1, 1, 1);
+  assert_values(apply2(htone_logical_or, make_ramp(HTONE_F32, 1, 2), make_scalar(HTONE_F32, 0)), 0, 0, 1);
   assert_values(apply1(htone_logical_not, a), 0, 0, 0, 0, 0);
   assert_values(apply1(htone_is_finite, a), 0, 1, 1, 1, 0);
 }

@@ -67,6 +67,8 @@ static void averages_count_the_padding_or_not(void** state) {
 static void adaptive_windows_have_averages_and_maxima(void** state) {
   (void)state;
   htone_tensor *out = NULL, *line = leaf(make_ramp(HTONE_F32, 3, 1, 1, 7));
+  assert_ok(htone_adaptive_max_pool2d(make_ramp(HTONE_F32, 4, 1, 1, 2, 4), 1, 2, &out));
+  assert_values(keep_tensor(out), 0, 5, 7);
   assert_ok(htone_adaptive_avg_pool1d(line, 3, &out));
   assert_values(keep_tensor(out), 0, 1, 3, 5);
   assert_ok(htone_adaptive_max_pool1d(line, 3, &out));
