@@ -188,8 +188,9 @@ class GptFlagsTest(sample_run.ProgramTest):
         self.run_well("--text", self.text, "--context", "1199", "--batch", "1", "--steps", "1", "--generate", "0")
 
     def test_a_text_that_cannot_be_read_is_named_with_the_command_that_makes_one(self):
-        for path in (self.folder / "none", self.folder):
-            self.assert_fails(self.run_sample("--text", path), 1, f"--text {path}: ", "samples/data/make_text")
+        for path, reason in ((self.folder / "none", "No such file"), (self.folder, "Is a directory")):
+            result = self.run_sample("--text", path)
+            self.assert_fails(result, 1, f"--text {path}: {reason}", "samples/data/make_text")
         for text in ("", "x"):
             self.text.write_text(text)
             self.assert_refused(2, "--context '64': expected at most 0, since the held-out text has 0 bytes")

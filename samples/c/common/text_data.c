@@ -13,7 +13,8 @@ enum { kValidationBatches = 100 };
 /* The caller frees *out, also after a failure. */
 static bool read_text(const char* path, unsigned char** out, int64_t* out_size) {
   FILE* file = fopen(path, "rb");
-  bool done = file != NULL && fseek(file, 0, SEEK_END) == 0;
+  /* A directory can be opened, but not read. */
+  bool done = file != NULL && (fgetc(file) != EOF || !ferror(file)) && fseek(file, 0, SEEK_END) == 0;
   *out_size = done ? ftell(file) : -1;
   done = *out_size >= 0 && fseek(file, 0, SEEK_SET) == 0;
   *out = done ? malloc((size_t)*out_size + 1) : NULL;
