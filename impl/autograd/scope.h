@@ -25,13 +25,17 @@ inline Scope& scope() noexcept { return thread().scope; }
 // Changes modes until the end of a block.
 class ScopeGuard {
  public:
-  ScopeGuard() noexcept : modes_(scope()) { ++scope().guards; }
-  ~ScopeGuard() { --scope().guards; }
+  ScopeGuard() noexcept : outer_(scope()) { ++scope().guards; }
+  ~ScopeGuard() {
+    --scope().guards;
+    static_cast<Modes&>(scope()) = outer_;
+  }
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
 
  private:
-  const ThreadGuard<Modes> modes_;  // small: callbacks in one another have one guard each on the stack
+  // Smaller than a ThreadGuard: callbacks in one another have one guard each on the stack.
+  const Modes outer_;
 };
 
 }  // namespace halftone

@@ -116,9 +116,13 @@ inline void expect_that_peers_do_not_wait_for_each_other(ProcessGroup& group) {
         run_batch(group, {receive_from(1, a), receive_from(1, b), receive_from(2, c), receive_from(2, d)}).ok());
     return;
   }
-  if (group.rank() == 1) EXPECT_TRUE(run_batch(group, {receive_from(2, sign)}).ok());
+  if (group.rank() == 1) {
+    EXPECT_TRUE(run_batch(group, {receive_from(2, sign)}).ok());
+  }
   EXPECT_TRUE(run_batch(group, {send_to(0, a), send_to(0, b)}).ok());
-  if (group.rank() == 2) EXPECT_TRUE(run_batch(group, {send_to(1, sign)}).ok());
+  if (group.rank() == 2) {
+    EXPECT_TRUE(run_batch(group, {send_to(1, sign)}).ok());
+  }
 }
 
 // Rank 0 has one batch for what rank 1 does in three calls. The group has two ranks.

@@ -31,7 +31,9 @@
 #include "backend/formula/softmax.h"
 #include "backend/formula/split_master.h"
 #include "backend/formula/squarable.h"
+#include "backend/formula/state_edit.h"
 #include "backend/formula/stochastic_rounding.h"
+#include "backend/formula/tensor_summary.h"
 #include "backend/formula/vector_norm.h"
 #include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
@@ -118,9 +120,11 @@ HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, 
 
 HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler, const int64_t* counts) {
   guard_norm(NormGuard{}, state);
+  edit(StateEdit{.kind = StateEditKind::kEndStep}, state);
   advance(Schedule{}, state);
   unscale(scaler, state);
   clip_by_norm(1.0, state);
+  TensorSummary().add(magnitude_of(1.0f));
   if (wants_histogram(ScalerSettings{}, scaler)) update_scale(ScalerSettings{}, scaler, counts);
 }
 

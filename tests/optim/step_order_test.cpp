@@ -23,7 +23,7 @@ class StepOrderTest : public RoomTest {
   Ref<GradScaler> make_scaler() {
     return make_ref<GradScaler>(device(), ScalerSettings{.growth_factor = 1}, kScale, true);
   }
-  StepStage stage() const { return optimizer_->order().stage(*scaler_); }
+  StepStage stage() const { return optimizer_->gradients().order().stage(*scaler_); }
 
   // From a fresh round to the stage, by the calls that lead there.
   void go_to(StepStage stage) {
@@ -113,7 +113,7 @@ TEST_F(StepOrderTest, EveryCallInEveryStageMovesOrIsRefused) {
     EXPECT_EQ(message.empty(), *row.refusal == '\0') << message;
     EXPECT_NE(message.find(row.refusal), std::string::npos) << message;
     EXPECT_EQ(stage(), row.to);
-    EXPECT_EQ(optimizer_->order().is_unscaled(), row.to == kUnscaled);
+    EXPECT_EQ(optimizer_->gradients().order().is_unscaled(), row.to == kUnscaled);
     optimizer_->zero_grad();
     EXPECT_EQ(optimizer_->gradients().factor(), 1);  // in every stage, also after a clip
     give_gradient();
@@ -136,7 +136,7 @@ TEST_F(StepOrderTest, AScalerTakesTheOptimizerOfAnother) {
   other->update();
   other->unscale(*optimizer_);
   scaler_->update();  // it has stepped the optimizer, and what the other one has begun stays
-  EXPECT_EQ(optimizer_->order().stage(*other), StepStage::kUnscaled);
+  EXPECT_EQ(optimizer_->gradients().order().stage(*other), StepStage::kUnscaled);
   EXPECT_EQ(optimizer_->gradients().factor(), 1 / kScale);
 }
 
@@ -145,7 +145,7 @@ TEST_F(StepOrderTest, AScalerThatIsDestroyedTakesItsFactorBack) {
     go_to(stage);
     scaler_ = make_scaler();
     EXPECT_EQ(optimizer_->gradients().factor(), 1);
-    EXPECT_FALSE(optimizer_->order().is_unscaled());
+    EXPECT_FALSE(optimizer_->gradients().order().is_unscaled());
     EXPECT_EQ(message_of(Call::kScalerStep), "");
   }
 }

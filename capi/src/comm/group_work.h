@@ -15,8 +15,8 @@ namespace halftone::capi {
 struct GroupTensors {
   Tensor in;
   Tensor out;
-  std::vector<Tensor> sent;
-  std::vector<Tensor> received;
+  std::vector<Tensor> sent = {};
+  std::vector<Tensor> received = {};
 };
 
 class GroupWork final : public RefCounted {

@@ -47,9 +47,9 @@ class GradientEngine : public RefCounted {
                  std::vector<Ref<RefCounted>> owners);
   ~GradientEngine() override;
 
-  // An engine is made by these four calls, in this order, which every rank makes. `require_suitable` throws if this
-  // rank's model is refused. Throws COMM naming the first rank with another model or other options; STATE for no
-  // parameter that takes a gradient; errors of the group.
+  // A constructor calls check_model, compare_models and make_buckets in this order, on every rank, and use_hook before
+  // compare_models. `require_suitable` throws if this rank's model is refused. They throw COMM naming the first rank
+  // with another model or other options; STATE for no parameter that takes a gradient; errors of the group.
   void check_model(const std::vector<nn::NamedBuffer>& buffers, const std::function<void()>& require_suitable);
   void use_hook(Ref<ReductionHook> hook) noexcept { std::swap(hook_, hook); }
   void compare_models();

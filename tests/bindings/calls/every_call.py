@@ -174,7 +174,7 @@ class Program:
         """None if the parameter is left out."""
         rows = {row["name"]: row for row in call.function["arguments"]}
         row = rows.get("in" if item.name == "source" and "in" in rows else item.name)
-        if row and not (self.is_python and row["role"] == "options"):
+        if row and (row["role"] != "options" or not self.is_python or not item.default):
             return self.value(call.function["name"], row, given)
         settings = SETTINGS.get(options_class(self.api, rows["options"]), {}) if "options" in rows else {}
         return self.plain(settings[item.name], item.type) if item.name in settings else None

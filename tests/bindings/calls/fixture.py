@@ -52,7 +52,8 @@ ARGUMENTS = {
     ("htone_optimizer_load_state_dict", "state_dict"): "optimizer_state",
     ("htone_roll", "shifts"): [1], ("htone_pad", "padding"): [1, 1],
 }
-ARRAYS = {"square": [2, 2], "zero_dim": [0], "both_dims": [1, 0], "outside_dim": [2], "square_strides": [2, 1]}
+ARRAYS = {"square": [2, 2], "zero_dim": [0], "both_dims": [1, 0], "outside_dim": [2], "square_strides": [2, 1],
+          "two_ranks": [1, 0], "two_directions": [1, 2]}
 # The settings of an options structure that a call cannot do without.
 SETTINGS = {
     "GenerateOptions": {"new_tokens": 1, "context": 2}, "GradientsOptions": {"allow_unused": True},
@@ -65,7 +66,8 @@ REFUSED = {f"htone_{name}": status for status, names in {
     "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child batches_tensor "
              "ddp_join_end ddp_mark_ready ddp_finish fsdp_mark_ready fsdp_finish grad_scaler_unscale grad_scaler_step "
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm",
-    "INVALID_ARGUMENT": "group_send group_receive state_dict_text_key state_dict_text checkpoint_loaded_name",
+    "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "
+                        "checkpoint_loaded_name",
     "UNSUPPORTED": "device_set_option store_create_tcp", "FORMAT": "safetensors_load_memory",
     "IO": "context_load_plugin checkpoint_verify", "TIMEOUT": "store_get"}.items() for name in names.split()}
 directories = itertools.count()
