@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Checks who includes whom: the arrows of CONTRIBUTING.md's picture and all of them, no circle, and nothing but the
-installed headers outside the library. Prints each violation; exits with 1 where there is one.
+"""Checks who includes whom: the arrows of CONTRIBUTING.md's picture and all of them, no circle, few headers for each
+source of the C API, and nothing but the installed headers outside the library. Prints each violation; exits with 1
+where there is one.
 """
 import argparse
 import re
@@ -46,6 +47,10 @@ OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples"
 # The two places that know which backends a build has, and the rooms that they alone may see.
 REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/group/registry.cpp")
 BACKENDS = ("cpu", "cuda")
+# A source of the C API includes at most so many headers of the project, directly or not: a header of one room must not
+# rebuild the calls of the others. The exceptions show objects whose classes have this many parts.
+MOST_HEADERS = 90
+MANY_HEADERS = {"capi/src/optim": 100, "capi/src/parallel": 115}  # by folder
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".i"}
 INCLUDE = re.compile(r"^[ \t]*[#%][ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M)
 BACKEND_SWITCH = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\bHALFTONE_(?:CUDA|NCCL|GLOO|ONEDNN)\b.*", re.M)
@@ -152,7 +157,7 @@ def arrow_faults(root: Path) -> list[str]:
 
 
 def include_graph(root: Path, name_of) -> dict[str, set[str]]:
-    """Which other nodes each node includes, in impl and capi. name_of(path) gives the node that a file belongs to."""
+    """Which other nodes each node includes, in impl and capi. name_of(path) returns the node that a file belongs to."""
     bases = (root / "impl", root / "capi/include", root / "capi/src")
     files = {path for base in bases for path in sources(root, base.relative_to(root).as_posix())}
     graph: dict[str, set[str]] = {}
@@ -190,8 +195,23 @@ def unit_of(path: Path) -> str:
 
 
 def folder_of(path: Path) -> str:
-    """The folders of capi are one topic each, but its headers refer to one another."""
-    return path.parent.as_posix() if path.parts[0] == "impl" else path.as_posix()
+    """The public headers of topics refer to one another, so each is a node of its own."""
+    return path.as_posix() if path.parts[:2] == ("capi", "include") else path.parent.as_posix()
+
+
+def header_count_faults(graph: dict[str, set[str]]) -> list[str]:
+    """REQUIRES: a graph of files."""
+    faults = []
+    for source in sorted(name for name in graph if name.startswith("capi/src/") and name.endswith(".cpp")):
+        met, left = set(), [source]
+        while left:
+            further = graph[left.pop()] - met
+            met |= further
+            left += further
+        most = MANY_HEADERS.get(source.rpartition("/")[0], MOST_HEADERS)
+        if len(met) > most:
+            faults.append(f"{source}: includes {len(met)} headers of the project, expected at most {most}")
+    return faults
 
 
 def switch_faults(root: Path) -> list[str]:
@@ -205,8 +225,10 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--root", type=Path, default=REPOSITORY)
     root = arguments.parse_args().root.resolve()
-    faults = include_faults(root) + circles(include_graph(root, Path.as_posix)) + circles(include_graph(root, unit_of)) + \
-        circles(include_graph(root, folder_of)) + arrow_faults(root) + switch_faults(root)
+    files_graph = include_graph(root, Path.as_posix)
+    faults = include_faults(root) + circles(files_graph) + circles(include_graph(root, unit_of)) + \
+        circles(include_graph(root, folder_of)) + header_count_faults(files_graph) + arrow_faults(root) + \
+        switch_faults(root)
     files = sum(len(sources(root, folder)) for folder in ("impl", "capi", *OUTSIDE))
     print("\n".join(faults + [f"{files} files, {len(faults)} violations"]))
     return 1 if faults or not files else 0

@@ -7,8 +7,9 @@
                  source, since, comment
   handles        by type: what it is, create functions, whether it has retain and release
   enumerations   by type: values with number and meaning
-  structures     by type: fields with type, role, meaning, extent of an array; initializers
-  initializers   by name: the structure, and the value of each field
+  structures     by type: fields with type, role, meaning, extent of an array, the kinds that read it; initializers
+  initializers   by name: the structure, the value of each field, and the kind that has these defaults. A structure of
+                 several kinds has one for each, and one of its own name, which is that of the first kind.
   callbacks      by type: the declaration
 
 A declaration whose meaning is unclear is an error that names it.
@@ -35,6 +36,8 @@ FIELD = re.compile(r"(?:/\*\*(?P<above>[^<](?:(?!\*/).)*)\*/\s*)?(?P<declaration
                    r"(?:\s*/\*\*<(?P<behind>(?:(?!\*/).)*)\*/)?", re.S)
 DECLARED = re.compile(r"(?P<type>.*?)\s*(?P<name>\w+)(?:\[(?P<extent>\w+)\])?$", re.S)
 INITIALIZER = re.compile(r"^#define HTONE_(?P<name>\w+)_INIT\b[\s\\]*(?P<value>\{(?:.*\\\n)*.*)", re.M)
+# "[SGD, RMSprop] default 0": the kinds of optimizers that read a setting.
+KINDS = re.compile(r"\[(\w+(?:, \w+)*)\] ")
 # Their values fix a size.
 LAST_VALUE = "_MAX_ENUM"
 
@@ -59,6 +62,8 @@ def describe_enumerations(text: str) -> dict:
 
 def describe_field(structure: str, match: re.Match, types: Types) -> dict:
     text = words(match["above"]) or words(match["behind"])
+    kinds = KINDS.match(text)
+    text = text[kinds.end():] if kinds else text
     declaration = " ".join(match["declaration"].split())
     if "(*" in declaration:
         return {"name": FUNCTION_POINTER.search(declaration)[1], "type": "callback", "role": "callback", "of": "",
@@ -68,7 +73,8 @@ def describe_field(structure: str, match: re.Match, types: Types) -> dict:
     role, of = field_role(kind, name, text, extent, types)
     if not role:
         raise ValueError(f"{structure}.{name}: the role of {kind} is unclear")
-    return {"name": name, "type": kind, "role": role, "of": of, "extent": extent, "text": text}
+    field = {"name": name, "type": kind, "role": role, "of": of, "extent": extent, "text": text}
+    return field | ({"kinds": kinds[1].lower().split(", ")} if kinds else {})
 
 
 def field_role(kind: str, name: str, text: str, extent: str, types: Types) -> tuple[str, str]:
@@ -119,18 +125,20 @@ def describe_initializers(text: str, found: dict) -> dict:
         names = [member["name"] for member in found[structure]["fields"]]
         if len(names) != len(values):
             raise ValueError(f"HTONE_{match['name']}_INIT has {len(values)} values for {len(names)} fields")
-        described[match["name"].lower()] = {"structure": structure, "values": dict(zip(names, values))}
+        name = match["name"].lower()
+        row = {"structure": structure, "values": dict(zip(names, values))}
+        if structure != f"htone_{name}" and "kind" in names:
+            described.setdefault(structure.removeprefix("htone_"), row)
+            row = row | {"kind": name.removesuffix("_options")}
+        described[name] = row
     return described
 
 
 def initializer_of(function: Function, structure: str, described: dict) -> str:
-    """One structure may have two: the settings of Adam and of AdamW differ in their defaults alone."""
-    names = [name for name, row in described.items() if row["structure"] == structure]
-    in_name = [name for name in names if f"_{name.removesuffix('_options')}_" in function.name + "_"]
-    usual = [name for name in names if f"htone_{name}" == structure]
-    if not names:
+    name = structure.removeprefix("htone_")
+    if name not in described:
         raise ValueError(f"{function.where()}: {structure} has no macro of defaults")
-    return (in_name or usual or names)[0]
+    return name
 
 
 def describe_argument(function: Function, argument: Argument, initializers: dict) -> dict:

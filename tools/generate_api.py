@@ -58,9 +58,12 @@ def references(root: Path) -> str:
         if function.name not in verbs:
             continue
         parameter, = function.parameters
+        verb = verbs[function.name]
+        noun = function.name.removeprefix("htone_").removesuffix(f"_{verb}")
+        arguments = f'{parameter.name}, HandleType::k{noun.title().replace("_", "")}, "{parameter.name}"'
         definitions += f"""
 htone_status {function.name}({parameter.declaration}) {{
-  return guard([&] {{ {verbs[function.name]}_handle({parameter.name}, "{parameter.name}"); }});
+  return guard([&] {{ {verb}_handle({arguments}); }});
 }}
 """
     return f"""// {HEAD}
@@ -77,7 +80,7 @@ def initializer_functions(root: Path) -> str:
     definitions = ""
     for function in all_functions(root):
         name = re.fullmatch(r"htone_(\w+)_init", function.name)
-        if name is None:
+        if name is None or len(function.parameters) > 1:  # the defaults of a kind: optim/optimizer.cpp
             continue
         if name[1].upper() not in macros:
             raise ValueError(f"{function.where()}: there is no macro HTONE_{name[1].upper()}_INIT")

@@ -6,7 +6,7 @@ options disappear: an array knows its length, and the fields of an options struc
 import re
 from dataclasses import dataclass, field
 
-from description import Api, class_name, visible_fields
+from description import Api, class_name
 from mirrors import default_of, field_type, mirrored
 from names import DEFAULTS, FUNCTIONS, PARAMETERS
 
@@ -250,7 +250,7 @@ class Builder:
             self.take(argument, f"const {mine}&", "&c_{0}")
             return
         self.call.setup.append(f"{argument['of']} {argument['name']};")
-        self.call.setup.append(f"check(htone_{argument['initializer']}_init(&{argument['name']}));")
+        self.call.setup.append(self.api.filled(argument["initializer"], argument["name"]))
         self.call.arguments.append(f"&{argument['name']}")
         self.call.results.append((mine, f"{mine}({argument['name']})", "structure"))
 
@@ -264,7 +264,7 @@ class Builder:
         self.call.setup.append(f"{argument['of']} options = HTONE_{argument['initializer'].upper()}_INIT;")
         self.call.arguments.append("&options")
         values = self.api.initializers[argument["initializer"]]["values"]
-        for row in visible_fields(self.api.structures[argument["of"]]):
+        for row in self.api.settings(argument["initializer"]):
             self.add_setting(argument, row, values[row["name"]])
 
     def add_setting(self, argument: dict, row: dict, initial: str) -> None:

@@ -282,16 +282,22 @@ def structure_class(managed: Managed, initializer: str, row: dict) -> str:
     mine = class_name("htone_" + initializer)
     described = managed.api.structures[row["structure"]]
     fields, packs, unpacks = "", "", ""
+    shown = managed.api.settings(initializer)
     for member in visible_fields(described):
         kind, packed, unpacked = field_types(member)
-        fields += csharp_docs.text(member["text"], "  ")
-        default = initial(managed, member, row["values"])
-        fields += f"  public {kind} {pascal(member['name'])} {{ get; set; }} = {default};\n\n"
+        name, default = pascal(member["name"]), initial(managed, member, row["values"])
         packs += f"    {packed};\n"
         unpacks += f"    {unpacked};\n"
+        if member not in shown:
+            fields += f"  {kind} {name} => {default};\n\n"
+            continue
+        fields += csharp_docs.text(member["text"], "  ")
+        fields += f"  public {kind} {name} {{ get; set; }} = {default};\n\n"
+    # Settings of one kind are never a result.
+    reader = "" if "kind" in row else f"  internal {mine}(Unpacker from) {{\n{unpacks}  }}\n\n"
     return (f"{csharp_docs.text(described['text'])}public sealed class {mine} {{\n{fields}"
             f"  /// <summary>Has the defaults of the library.</summary>\n  public {mine}() {{}}\n\n"
-            f"  internal {mine}(Unpacker from) {{\n{unpacks}  }}\n\n"
+            f"{reader}"
             f"  internal static byte[] Pack({mine} one) {{\n    return one == null ? null : one.Packed();\n  }}\n\n"
             f"  private byte[] Packed() {{\n    var to = new Packer();\n{packs}"
             f"    GC.KeepAlive(this);\n    return to.ToArray();\n  }}\n}}\n\n")

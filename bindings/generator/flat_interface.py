@@ -21,7 +21,7 @@ def types_text(managed: Managed) -> str:
     aliases = "".join(f"using {class_name(name)} = ::{name};\nusing {class_name(name)}List = std::vector<::{name}*>;\n"
                       for name in api.handles)
     enumerations = "".join(enumeration(*item) + enumeration_checks(*item) for item in api.enumerations.items())
-    structures = "".join(structure(*item) + fields_visit(*item) for item in mirrored(api).items())
+    structures = "".join(structure(api, name) + fields_visit(name, row) for name, row in mirrored(api).items())
     return (f"%{{\n{UNDEFINED}namespace ht {{\n{aliases}{enumerations}{structures}}}  // namespace ht\n"
             "using namespace ht;\n%}\n")
 

@@ -320,18 +320,24 @@ def structure_class(managed: Managed, initializer: str, row: dict) -> str:
     mine = class_name("htone_" + initializer)
     described = managed.api.structures[row["structure"]]
     fields, setters, packs, unpacks = "", "", "", ""
+    shown = managed.api.settings(initializer)
     for member in visible_fields(described):
         kind, packed, unpacked = field_types(member)
-        name = camel(member["name"])
-        fields += java_docs.text(member["text"], "  ")
-        fields += f"  public {kind} {name} = {initial(managed, member, row['values'])};\n\n"
-        setters += (java_docs.setter(member) + f"  public {mine} {name}({kind} value) {{\n    {name} = value;\n"
-                    f"    return this;\n  }}\n\n")
+        name, first = camel(member["name"]), initial(managed, member, row["values"])
         packs += f"    {packed};\n"
         unpacks += f"    {unpacked};\n"
+        if member not in shown:
+            fields += f"  private final {kind} {name} = {first};\n\n"
+            continue
+        fields += java_docs.text(member["text"], "  ") + f"  public {kind} {name} = {first};\n\n"
+        setters += (java_docs.setter(member) + f"  public {mine} {name}({kind} value) {{\n    {name} = value;\n"
+                    f"    return this;\n  }}\n\n")
+    # Settings of one kind are never a result.
+    reader = "" if "kind" in row else \
+        f"  {mine}(byte[] packed) {{\n    var from = new Unpacker(packed);\n{unpacks}  }}\n\n"
     return (f"{HEAD}{java_docs.text(described['text'])}public final class {mine} {{\n{fields}"
             f"  /** Has the defaults of the library. */\n  public {mine}() {{}}\n\n"
-            f"  {mine}(byte[] packed) {{\n    var from = new Unpacker(packed);\n{unpacks}  }}\n\n{setters}"
+            f"{reader}{setters}"
             f"  static byte[] pack({mine} one) {{\n    return one == null ? null : one.packed();\n  }}\n\n"
             f"  private byte[] packed() {{\n    var to = new Packer();\n{packs}    return to.bytes();\n  }}\n}}\n")
 

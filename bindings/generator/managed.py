@@ -106,6 +106,9 @@ class ManagedBuilder(Builder):
     def add_options(self, argument: dict) -> None:
         if self.function["verb"].startswith("set_"):
             self.add_structure(argument)
+        elif "kind" in argument:
+            self.take_packed(argument, "&c_{0}", "Packed()")
+            self.call.setup.append(f"if (options.is_absent()) {self.api.filled(argument['initializer'], 'c_options')}")
         else:
             self.take_packed(argument, "{0}.is_absent() ? nullptr : &c_{0}",
                              "Packed()" if argument["is_optional"] else "")
@@ -114,13 +117,13 @@ class ManagedBuilder(Builder):
         """The mirror owns the text to which the C structure points."""
         name = self.parameter_name(argument)
         self.call.setup.append(f"const auto mirror_{name} = unpack<{class_name(argument['of'])}>({name});")
-        self.call.setup.append(f"const {argument['of']} c_{name} = mirror_{name}.c();")
+        self.call.setup.append(f"{argument['of']} c_{name} = mirror_{name}.c();")
         self.call.arguments.append(passed.format(name))
         self.call.parameters.append(Parameter("const Packed&", name, default, argument["text"]))
 
 
 def options_class(api: Api, argument: dict) -> str:
-    """The class of a structure's defaults: Adam and AdamW have one structure, and two sets of defaults."""
+    """The class of a structure's defaults: each kind of optimizer has its own."""
     initializer = argument.get("initializer", argument["of"].removeprefix("htone_"))
     return class_name("htone_" + initializer)
 

@@ -87,9 +87,9 @@ def to_c(field: dict) -> str:
     return f"to.{name} = {name};"
 
 
-def structure(name: str, described: dict) -> str:
+def structure(api: Api, name: str) -> str:
     """Arrays and text in a structure are results: they are read from the C structure, and never written to it."""
-    mine, fields = class_name(name), visible_fields(described)
+    mine, fields = class_name(name), visible_fields(api.structures[name])
     members = "".join(f"  {field_type(field)} {field['name']};\n" for field in fields)
     reads = "\n".join(f"    {to_mirror(field)}" for field in fields)
     writes = "\n".join(f"    {line}" for line in map(to_c, fields) if line)
@@ -109,7 +109,7 @@ def structure(name: str, described: dict) -> str:
  private:
   static {name} defaults() {{
     {name} made;
-    check({name}_init(&made));
+    {api.filled(name.removeprefix("htone_"), "made")}
     return made;
   }}
 #endif
@@ -127,6 +127,6 @@ def enumerations_text(api: Api) -> str:
 
 def structures_text(api: Api) -> str:
     found = mirrored(api)
-    types = "\n".join(structure(*item) for item in found.items())
+    types = "\n".join(structure(api, name) for name in found)
     applied = "".join(f"%halftone_structure({class_name(name)})\n" for name in found)
     return f"{applied}%inline %{{\nnamespace ht {{\n{types}}}  // namespace ht\n%}}\n"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/factory.h"
+#include "tensor/state_dict.h"
 
 namespace halftone {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nn/layer.h"
-#include "ops/ops.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace halftone::nn {
 

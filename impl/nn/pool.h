@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/layer.h"
+#include "ops/dispatch/op.h"
 #include "ops/pool/pool.h"
 
 namespace halftone::nn {

@@ -3,7 +3,8 @@
 
 #include "core/error.h"
 #include "nn/layer.h"
-#include "ops/ops.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/shape/shape.h"
 
 namespace halftone::nn {
 

@@ -4,7 +4,6 @@
 
 #include "backend/formula/state_edit.h"
 #include "tensor/factory.h"
-#include "tensor/launch.h"
 
 namespace halftone::optim {
 
@@ -27,9 +26,7 @@ class DeviceState {
   }
   void write(const OptimizerState& state) { write_from_host(memory_, DType::kU8, &state); }
   // Queues an edit. `call` names the caller's function in errors.
-  void edit(const char* call, const StateEdit& edit) {
-    launch(call, device(), &Kernels::optim, &OptimKernels::edit_state, edit, data());
-  }
+  void edit(const char* call, const StateEdit& edit);
 
  private:
   Tensor memory_;

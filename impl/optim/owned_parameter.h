@@ -8,7 +8,7 @@
 
 #include "autograd/parameter_set.h"
 #include "backend/chunks.h"
-#include "backend/kernels/kernels.h"
+#include "backend/kernels/optim.h"
 
 namespace halftone::optim {
 

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "optim/ema.h"
+#include "optim/grad_scaler.h"
+#include "optim/optimizer.h"
 #include "optim/parameter_match.h"
 #include "optim/plateau.h"
 #include "optim/saved_moments.h"

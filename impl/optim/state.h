@@ -2,13 +2,14 @@
 // them: they are the modules'. REQUIRES of stage_state: the object lives until the load.
 #pragma once
 
-#include "optim/ema.h"
-#include "optim/grad_scaler.h"
 #include "optim/load_options.h"
-#include "optim/optimizer.h"
 #include "tensor/staged_load.h"
 
 namespace halftone::optim {
+
+class Ema;
+class GradScaler;
+class Optimizer;
 
 // The moments of a parameter that ranks share are ranges of those of the whole parameter. Throws STATE between unscale
 // and step.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/directory.h"
 #include "comm/group/agreement.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "trainer/shared_save.h"
+#include "trainer/training_state.h"
 
 namespace halftone::trainer {
 
@@ -45,10 +47,23 @@ Checkpoint::Checkpoint(Ref<Context> context, const std::string& directory)
     : Checkpoint(std::move(context), directory, nullptr) {}
 
 Checkpoint::Checkpoint(Ref<Context> context, const std::string& directory, Ref<Group> group)
-    : context_(std::move(context)), group_(std::move(group)) {
+    : context_(std::move(context)), group_(std::move(group)), state_(std::make_unique<TrainingState>()) {
   open(directory);
-  state_.add("random", context_);
+  state_->add("random", context_);
 }
+
+Checkpoint::~Checkpoint() = default;
+
+template <class Object>
+void Checkpoint::add(std::string name, const Ref<Object>& object) {
+  state_->add(std::move(name), object);
+}
+template void Checkpoint::add(std::string, const Ref<nn::Module>&);
+template void Checkpoint::add(std::string, const Ref<optim::Optimizer>&);
+template void Checkpoint::add(std::string, const Ref<optim::GradScaler>&);
+template void Checkpoint::add(std::string, const Ref<optim::Ema>&);
+template void Checkpoint::add(std::string, const Ref<data::Sampler>&);
+template void Checkpoint::add(std::string, const Ref<SharedStateDict>&);
 
 // Rank 0 makes the directory, so the others look for it afterwards.
 void Checkpoint::open(const std::string& directory) {
@@ -77,7 +92,7 @@ void Checkpoint::save(int64_t step) {
   if (!is_alone()) return save_together(step);
   require_step(step);
   require_whole();
-  directory_->save(step, state_.read());
+  directory_->save(step, state_->read());
 }
 
 // All ranks have the same scalars, and rank 0 writes them; but for the random sequences, which rank 0 adds.
@@ -86,7 +101,7 @@ void Checkpoint::save_together(int64_t step) {
   const std::vector<Numbers> ranks = agree_on(*group_, [&] {
     require_step(step);
     require_whole();
-    state = state_.read();
+    state = state_->read();
     return Numbers{step, static_cast<int64_t>(context_->seed()), static_cast<int64_t>(context_->sequences_taken()),
                    has_ranges(state)};
   });
@@ -210,7 +225,7 @@ bool Checkpoint::is_whole_on_all(int64_t step, bool is_last, StateDict* out) {
 // A rank that the checkpoint does not know keeps its seed, and goes on where rank 0 does.
 StagedLoad Checkpoint::staged(const StateDict& state, const optim::LoadOptions& options, optim::LoadReport* report) {
   const uint64_t own_seed = context_->seed();
-  StagedLoad load = state_.stage(state, options, report);
+  StagedLoad load = state_->stage(state, options, report);
   if (is_writer()) return load;
   const size_t rank = static_cast<size_t>((*group_)->rank());
   const StateScalar* seed = state.find_scalar(seed_name(rank));

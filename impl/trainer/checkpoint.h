@@ -8,12 +8,21 @@
 #include <string>
 #include <utility>
 
-#include "checkpoint/directory.h"
 #include "comm/group/group.h"
+#include "optim/load_options.h"
 #include "runtime/context.h"
-#include "trainer/training_state.h"
+
+namespace halftone {
+class StagedLoad;  // tensor/staged_load.h
+class StateDict;   // tensor/state_dict.h
+}  // namespace halftone
+namespace halftone::checkpoint {
+class Directory;  // checkpoint/directory.h
+}
 
 namespace halftone::trainer {
+
+class TrainingState;  // trainer/training_state.h
 
 class Checkpoint final : public RefCounted {
  public:
@@ -22,7 +31,11 @@ class Checkpoint final : public RefCounted {
   // Rank 0 locks the directory for all ranks, which must see the same files. Throws the error of any rank.
   Checkpoint(Ref<Context> context, const std::string& directory, Ref<Group> group);
 
-  void add(std::string name, PartObject object) { state_.add(std::move(name), std::move(object)); }
+  ~Checkpoint() override;
+
+  // Object is one of the classes of PartObject (trainer/training_state.h), which a caller need not include.
+  template <class Object>
+  void add(std::string name, const Ref<Object>& object);
 
   // These throw as those of Directory do, and INVALID_ARGUMENT for a step below 0. save() throws STATE after a load
   // that failed half-way.
@@ -57,7 +70,7 @@ class Checkpoint final : public RefCounted {
   Ref<Context> context_;
   Ref<Group> group_;  // null for one process
   std::unique_ptr<checkpoint::Directory> directory_;
-  TrainingState state_;
+  std::unique_ptr<TrainingState> state_;
   optim::LoadReport report_;
   bool is_partly_loaded_ = false;  // the parts are a mix of two states
 };

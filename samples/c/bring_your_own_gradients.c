@@ -124,11 +124,11 @@ static bool add_parameters(trainer* t, model* m, DLManagedTensorVersioned* loan)
 }
 
 static bool open_trainer(trainer* t, model* m, DLManagedTensorVersioned* loan) {
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   htone_context* context;
   options.lr = 0.05;
   return ok(htone_context_create(NULL, &context)) && ok(htone_device_create(context, "cpu", &t->device)) &&
-         add_parameters(t, m, loan) && ok(htone_optimizer_create_adamw_over(t->parameters, &options, &t->optimizer)) &&
+         add_parameters(t, m, loan) && ok(htone_optimizer_create_over(t->parameters, &options, &t->optimizer)) &&
          ok(htone_grad_scaler_create(t->device, NULL, &t->scaler));
 }
 

@@ -162,7 +162,7 @@ static bool run(htone_dtype precision, int64_t steps) {
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
   double loss = 0;
   int64_t updates = 0;
@@ -172,7 +172,7 @@ static bool run(htone_dtype precision, int64_t steps) {
   bool done = ok(htone_context_create(NULL, &context)) && ok(htone_device_create(context, "cpu", &device)) &&
               make_model(device, &net) && make_batches(device, &batches) &&
               ok(htone_autocast_policy_create(precision, &policy)) &&
-              ok(htone_optimizer_create_adamw(net, &adamw, &optimizer)) &&
+              ok(htone_optimizer_create(net, &adamw, &optimizer)) &&
               ok(htone_grad_scaler_create(device, &scaling, &scaler));
   for (int64_t step = 1; step <= steps && done; ++step) {
     done = train_step(net, policy, batches, optimizer, scaler, &loss);

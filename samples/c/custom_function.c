@@ -112,14 +112,14 @@ static bool train_step(htone_module* model, htone_optimizer* optimizer, htone_te
 }
 
 static bool train(htone_device* cpu, htone_function* function) {
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_tensor *points, *classes, *logits, *accuracy;
   htone_module* model;
   htone_optimizer* optimizer;
   double value;
   adamw.lr = 0.01;
   bool done = make_data(cpu, &points, &classes) && make_model(cpu, function, &model) &&
-              ok(htone_optimizer_create_adamw(model, &adamw, &optimizer));
+              ok(htone_optimizer_create(model, &adamw, &optimizer));
   for (int step = 0; step < kSteps && done; ++step) done = train_step(model, optimizer, points, classes);
   done = done && ok(htone_module_forward(model, points, NULL, &logits)) &&
          ok(htone_accuracy(logits, classes, &accuracy)) && ok(htone_tensor_item(accuracy, &value));

@@ -93,7 +93,7 @@ static htone_status train(state* self, const rows* all, double* loss) {
   htone_module* model;
   htone_optimizer* optimizer;
   htone_autocast_policy* bf16;
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   const int64_t shape[2] = {all->count, 2};
   int step;
   htone_status status = htone_tensor_create_copy(self->cpu, HTONE_F32, 2, shape, all->points, &input);
@@ -102,7 +102,7 @@ static htone_status train(state* self, const rows* all, double* loss) {
   if (!status) status = htone_tensor_create_copy(self->cpu, HTONE_I64, 1, shape, all->labels, &target);
   if (!status) status = make_model(self->cpu, &model);
   if (!status) status = htone_autocast_policy_create(HTONE_BF16, &bf16);
-  if (!status) status = htone_optimizer_create_adamw(model, &options, &optimizer);
+  if (!status) status = htone_optimizer_create(model, &options, &optimizer);
   for (step = 0; !status && step < 200; ++step) status = train_once(model, optimizer, input, target, bf16, loss);
   if (!status) status = htone_keep(model);
   if (status) return status;

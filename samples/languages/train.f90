@@ -49,7 +49,7 @@ module halftone
     integer(c_int) function autocast_policy_create(dtype, out) bind(c, name="htone_autocast_policy_create")
       import; integer(c_int), value :: dtype; type(c_ptr), intent(out) :: out
     end function
-    integer(c_int) function optimizer_create_adamw(module, options, out) bind(c, name="htone_optimizer_create_adamw")
+    integer(c_int) function optimizer_create(module, options, out) bind(c, name="htone_optimizer_create")
       import; type(c_ptr), value :: module, options; type(c_ptr), intent(out) :: out
     end function
     integer(c_int) function optimizer_set_group_lr(optimizer, index, lr) bind(c, name="htone_optimizer_set_group_lr")
@@ -109,7 +109,7 @@ program train
   call check(module_create_linear(cpu, 16_c_int64_t, 2_c_int64_t, c_null_ptr, layers(3)))
   call check(module_create_sequential(3_c_size_t, layers, model))
   call check(autocast_policy_create(bf16, policy))
-  call check(optimizer_create_adamw(model, c_null_ptr, optimizer))
+  call check(optimizer_create(model, c_null_ptr, optimizer))
   call check(optimizer_set_group_lr(optimizer, 0_c_size_t, 0.02_c_double))
   do step = 1, 200
     call check(handles_begin(step_scope))

@@ -55,12 +55,12 @@ func main() {
 	check(C.htone_module_create_sequential(3, &layers[0], &model))
 	var bf16 *C.htone_autocast_policy
 	check(C.htone_autocast_policy_create(C.HTONE_BF16, &bf16))
-	var options C.htone_adamw_options
-	check(C.htone_adamw_options_init(&options))
+	var options C.htone_optimizer_options
+	check(C.htone_optimizer_options_init(C.HTONE_OPTIMIZER_ADAMW, &options))
 	options.lr = 0.02
 	options.compute_dtype = C.HTONE_BF16
 	var optimizer *C.htone_optimizer
-	check(C.htone_optimizer_create_adamw(model, &options, &optimizer))
+	check(C.htone_optimizer_create(model, &options, &optimizer))
 
 	for step := 1; step <= 200; step++ {
 		var temporaries *C.htone_scope

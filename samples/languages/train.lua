@@ -38,10 +38,10 @@ layers[1] = make("htone_module", halftone.htone_module_create_gelu, "HTONE_GELU_
 layers[2] = make("htone_module", halftone.htone_module_create_linear, cpu, 16, 2, nil)
 local model = make("htone_module", halftone.htone_module_create_sequential, 3, layers)
 local bf16 = make("htone_autocast_policy", halftone.htone_autocast_policy_create, "HTONE_BF16")
-local options = ffi.new("htone_adamw_options")
-check(halftone.htone_adamw_options_init(options))
+local options = ffi.new("htone_optimizer_options")
+check(halftone.htone_optimizer_options_init("HTONE_OPTIMIZER_ADAMW", options))
 options.lr, options.compute_dtype = 0.02, "HTONE_BF16"
-local optimizer = make("htone_optimizer", halftone.htone_optimizer_create_adamw, model, options)
+local optimizer = make("htone_optimizer", halftone.htone_optimizer_create, model, options)
 for step = 1, 200 do
   local temporaries = make("htone_scope", halftone.htone_handles_begin)
   check(halftone.htone_optimizer_zero_grad(optimizer))

@@ -44,7 +44,7 @@ extern "C" {
     fn htone_module_create_gelu(form: c_int, out: *mut Handle) -> c_int;
     fn htone_module_create_sequential(count: usize, modules: *const Handle, out: *mut Handle) -> c_int;
     fn htone_autocast_policy_create(dtype: c_int, out: *mut Handle) -> c_int;
-    fn htone_optimizer_create_adamw(module: Handle, options: *const c_void, out: *mut Handle) -> c_int;
+    fn htone_optimizer_create(module: Handle, options: *const c_void, out: *mut Handle) -> c_int;
     fn htone_optimizer_set_group_lr(optimizer: Handle, index: usize, lr: c_double) -> c_int;
     fn htone_optimizer_zero_grad(optimizer: Handle) -> c_int;
     fn htone_optimizer_step(optimizer: Handle) -> c_int;
@@ -107,7 +107,7 @@ fn train() -> Result<(), String> {
         ];
         let model = make(|out| htone_module_create_sequential(layers.len(), layers.as_ptr(), out))?;
         let bf16 = make(|out| htone_autocast_policy_create(BF16, out))?;
-        let optimizer = make(|out| htone_optimizer_create_adamw(model, null(), out))?;
+        let optimizer = make(|out| htone_optimizer_create(model, null(), out))?;
         check(htone_optimizer_set_group_lr(optimizer, 0, 0.02))?;
         for step in 1..=200 {
             let _step = Scope::begin()?;

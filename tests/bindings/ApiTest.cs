@@ -31,10 +31,10 @@ static class ApiTest {
 
   static void AChangedStructureChangesTheSettings() {
     var optimizer = Optimizer.Adamw(Module.Linear(device, 2, 2), new AdamwOptions {Lr = 0.5});
-    var settings = optimizer.AdamwGroup(0);
+    var settings = optimizer.Group(0);
     Suite.Equal(settings.Lr, 0.5);
     settings.Lr = 0.25;
-    optimizer.SetAdamwGroup(0, settings);
+    optimizer.SetGroup(0, settings);
     Suite.Equal(optimizer.Lr, 0.25);
   }
 

@@ -14,6 +14,7 @@ import org.halftone.HalftoneException;
 import org.halftone.LinearOptions;
 import org.halftone.Module;
 import org.halftone.Optimizer;
+import org.halftone.OptimizerOptions;
 import org.halftone.Parameter;
 import org.halftone.Parameters;
 import org.halftone.Sampler;
@@ -55,10 +56,10 @@ public final class ApiTest {
 
   private static void aChangedStructureChangesTheSettings() {
     Optimizer optimizer = Optimizer.adamw(Module.linear(device, 2, 2), new AdamwOptions().lr(0.5));
-    AdamwOptions settings = optimizer.adamwGroup(0);
+    OptimizerOptions settings = optimizer.group(0);
     Suite.equal(settings.lr, 0.5);
-    optimizer.setAdamwGroup(0, settings.lr(0.25));
-    Suite.equal(optimizer.adamwGroup(0).lr, 0.25);
+    optimizer.setGroup(0, settings.lr(0.25));
+    Suite.equal(optimizer.group(0).lr, 0.25);
   }
 
   private static void structuresOfResultsHaveNumbersTextAndArrays() {

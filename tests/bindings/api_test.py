@@ -91,10 +91,10 @@ class Results(unittest.TestCase):
 
     def test_a_changed_structure_changes_the_settings(self):
         optimizer = ht.Optimizer.adamw(nn.Linear(2, 2), lr=0.5)
-        settings = optimizer.adamw_group(0)
+        settings = optimizer.group(0)
         settings.lr = 0.25
-        optimizer.set_adamw_group(0, settings)
-        self.assertEqual(optimizer.adamw_group(0).lr, 0.25)
+        optimizer.set_group(0, settings)
+        self.assertEqual(optimizer.group(0).lr, 0.25)
 
 
 class Operators(unittest.TestCase):

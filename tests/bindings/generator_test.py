@@ -66,7 +66,7 @@ class Generator(unittest.TestCase):
         made = copy.deepcopy(api)
         made.initializers["adamw_options"]["values"]["compute_dtype"] = "(htone_dtype)0"
         interface = Interface(made)
-        call = next(call for call in interface.calls if call.function["name"] == "htone_optimizer_create_adamw")
+        call = next(call for call in interface.calls if (call.owner, call.name) == ("Optimizer", "adamw"))
         setting = next(item for item in call.parameters if item.name == "compute_dtype")
         self.assertEqual(setting.declaration(with_default=True), "Dtype compute_dtype = Dtype(0)")
         self.assertIn("compute_dtype=0", python_docs.signature(call))
@@ -75,7 +75,7 @@ class Generator(unittest.TestCase):
         for text in ("sizeof(int)", "(htone_missing)0", "NAN"):
             made = copy.deepcopy(api)
             made.initializers["adamw_options"]["values"]["lr"] = text
-            with self.assertRaisesRegex(ValueError, "htone_adamw_options.lr: its default .* is no value"):
+            with self.assertRaisesRegex(ValueError, "htone_optimizer_options.lr: its default .* is no value"):
                 Interface(made)
 
     def test_a_callback_without_a_type_is_left_out(self):
@@ -114,10 +114,13 @@ class Classes(unittest.TestCase):
         self.assertIn("public long[] Shape {", made)
         self.assertIn("set { SetRequiresGrad(value); }", made)
 
-    def test_two_sets_of_defaults_of_one_structure_are_two_classes(self):
+    def test_each_kind_of_a_structure_is_a_class_of_the_settings_that_it_reads(self):
         made = java_classes.classes(Managed(api))
         self.assertIn("public double weightDecay = 0.0;", made["AdamOptions"])
         self.assertIn("public double weightDecay = 0.01;", made["AdamwOptions"])
+        self.assertIn("private final double momentum = 0.0;", made["AdamwOptions"])
+        self.assertIn("public double momentum = 0.0;", made["SgdOptions"])
+        self.assertIn("public double momentum = 0.0;", made["OptimizerOptions"])
 
     def test_a_function_of_the_caller_has_a_type(self):
         managed = Managed(api)

@@ -111,18 +111,16 @@ inline Transfer receive_from(int peer, const HostTensor& data) {
 inline void expect_that_peers_do_not_wait_for_each_other(ProcessGroup& group) {
   const HostTensor a(DType::kF32, {9000}), b(DType::kF32, {9000}), c(DType::kF32, {9000}), d(DType::kF32, {9000});
   const HostTensor sign(DType::kU8, {1});
+  std::vector<std::vector<Transfer>> batches = {{send_to(0, a), send_to(0, b)}};
   if (group.rank() == 0) {
-    EXPECT_TRUE(
-        run_batch(group, {receive_from(1, a), receive_from(1, b), receive_from(2, c), receive_from(2, d)}).ok());
-    return;
+    batches = {{receive_from(1, a), receive_from(1, b), receive_from(2, c), receive_from(2, d)}};
+  } else if (group.rank() == 1) {
+    batches.insert(batches.begin(), {receive_from(2, sign)});
+  } else {
+    batches.push_back({send_to(1, sign)});
   }
-  if (group.rank() == 1) {
-    EXPECT_TRUE(run_batch(group, {receive_from(2, sign)}).ok());
-  }
-  EXPECT_TRUE(run_batch(group, {send_to(0, a), send_to(0, b)}).ok());
-  if (group.rank() == 2) {
-    EXPECT_TRUE(run_batch(group, {send_to(1, sign)}).ok());
-  }
+  for (const std::vector<Transfer>& batch : batches) EXPECT_TRUE(run_batch(group, batch).ok());
+  EXPECT_TRUE(barrier_of(group).ok());  // no rank leaves before the others are done
 }
 
 // Rank 0 has one batch for what rank 1 does in three calls. The group has two ranks.
@@ -134,12 +132,14 @@ inline void expect_that_cuts_may_differ(ProcessGroup& group) {
     for (int i = 0; i < 7; ++i) transfers.push_back(send_to(1, tensors[static_cast<size_t>(i)]));
     transfers.push_back(receive_from(1, tensors[7]));
     EXPECT_TRUE(run_batch(group, transfers).ok());
+    EXPECT_TRUE(barrier_of(group).ok());
     return;
   }
   for (int i = 0; i < 5; ++i) transfers.push_back(receive_from(0, tensors[static_cast<size_t>(i)]));
   EXPECT_TRUE(run_batch(group, transfers).ok());
   EXPECT_TRUE(run_batch(group, {receive_from(0, tensors[5])}).ok());
   EXPECT_TRUE(run_batch(group, {receive_from(0, tensors[6]), send_to(0, tensors[7])}).ok());
+  EXPECT_TRUE(barrier_of(group).ok());
   for (int i = 0; i < 7; ++i) EXPECT_EQ(tensors[static_cast<size_t>(i)].get(0), i);
 }
 

@@ -124,7 +124,8 @@ HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler
   advance(Schedule{}, state);
   unscale(scaler, state);
   clip_by_norm(1.0, state);
-  TensorSummary().add(magnitude_of(1.0f));
+  TensorSummary summary;
+  summary.extremes.add(magnitude_of(summary.amax() + summary.amin()));
   if (wants_histogram(ScalerSettings{}, scaler)) update_scale(ScalerSettings{}, scaler, counts);
 }
 

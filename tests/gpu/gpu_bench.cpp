@@ -165,7 +165,7 @@ void measure_adamw(const Device& device, int rounds) {
   constexpr int64_t kFeatures = 11136;
   constexpr double kBytesPerWeight = 28;
   const Module layer = make<Module>(htone_module_create_linear, device, kFeatures, kFeatures, nullptr);
-  const Optimizer optimizer = make<Optimizer>(htone_optimizer_create_adamw, layer, nullptr);
+  const Optimizer optimizer = make<Optimizer>(htone_optimizer_create, layer, nullptr);
   const Tensor input = random(device, HTONE_F32, {16, kFeatures});
   const Tensor output = make<Tensor>(htone_module_forward, layer, input, nullptr);
   call(htone_tensor_backward, make<Tensor>(htone_mean, output, 0, nullptr, 0), nullptr, 0);
@@ -268,7 +268,7 @@ struct TransformerStep {
   TransformerStep(const Device& device, int64_t batch, int64_t context) : rows{batch * context, 50257} {
     htone_transformer_options options = HTONE_TRANSFORMER_OPTIONS_INIT;
     model = make<Module>(htone_module_create_transformer, device, &options);
-    optimizer = make<Optimizer>(htone_optimizer_create_adamw, model, nullptr);
+    optimizer = make<Optimizer>(htone_optimizer_create, model, nullptr);
     policy = make<AutocastPolicy>(htone_autocast_policy_create, HTONE_BF16);
     std::vector<int64_t> numbers(static_cast<size_t>(batch * context));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i * 2654435761u % 50257);

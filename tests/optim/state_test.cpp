@@ -11,6 +11,8 @@
 
 #include "backend/formula/block_code.h"
 #include "optim/adamw.h"
+#include "optim/ema.h"
+#include "optim/grad_scaler.h"
 #include "optim/sgd.h"
 #include "optim/shared_parameter.h"
 #include "room_fixture.h"

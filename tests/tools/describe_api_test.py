@@ -104,8 +104,9 @@ class ARole(unittest.TestCase):
         self.assertFalse(argument("htone_sampler_create", "options")["is_optional"])
 
     def test_of_settings_names_the_right_defaults(self):
-        self.assertEqual(argument("htone_optimizer_create_adam", "options")["initializer"], "adam_options")
-        self.assertEqual(argument("htone_optimizer_create_adamw", "options")["initializer"], "adamw_options")
+        self.assertEqual(argument("htone_optimizer_create", "options")["initializer"], "optimizer_options")
+        self.assertEqual(description["initializers"]["optimizer_options"]["values"]["kind"], "HTONE_OPTIMIZER_ADAMW")
+        self.assertEqual(description["initializers"]["adam_options"]["kind"], "adam")
         self.assertEqual(description["initializers"]["adam_options"]["values"]["weight_decay"], "0.0")
         self.assertEqual(description["initializers"]["adamw_options"]["values"]["weight_decay"], "0.01")
 

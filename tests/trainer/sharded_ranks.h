@@ -15,6 +15,7 @@
 #include "comm/group/agreement.h"
 #include "comm/ranks.h"
 #include "tensor/factory.h"
+#include "tensor/state_dict.h"
 #include "trainer/checkpoint.h"
 
 namespace halftone::trainer {
@@ -37,9 +38,10 @@ struct ShardedRank {
   ContextDevice& device() const { return context->device("cpu"); }
   int64_t rank() const { return (*group)->rank(); }
   int64_t size() const { return (*group)->size(); }
-  Ref<Checkpoint> open(const std::string& folder, PartObject part) const {
+  template <class Object>
+  Ref<Checkpoint> open(const std::string& folder, const Ref<Object>& part) const {
     auto checkpoint = make_ref<Checkpoint>(context, folder, group);
-    checkpoint->add("part", std::move(part));
+    checkpoint->add("part", part);
     return checkpoint;
   }
 

@@ -34,7 +34,7 @@
  * @code
  * htone_group* group;
  * htone_ddp* ddp;
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_group_create(device, "single", NULL, NULL, &group));
  * check(htone_ddp_create(model, group, NULL, &ddp));
  * check(htone_module_forward(model, x, NULL, &y));

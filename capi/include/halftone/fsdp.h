@@ -53,7 +53,7 @@
  * htone_fsdp* fsdp;
  * check(htone_group_create(device, "single", NULL, NULL, &group));
  * check(htone_fsdp_create(model, group, NULL, NULL, &fsdp));
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_module_forward(model, x, NULL, &y));
  * check(htone_sum(y, 0, NULL, 0, &loss));
  * check(htone_tensor_backward(loss, NULL, 0));

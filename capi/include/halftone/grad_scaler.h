@@ -9,7 +9,7 @@
  * @code
  * htone_grad_scaler* scaler;
  * htone_tensor* scaled;
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_grad_scaler_create(device, NULL, &scaler));
  * check(htone_grad_scaler_scale(scaler, loss, &scaled));
  * check(htone_tensor_backward(scaled, NULL, 0));

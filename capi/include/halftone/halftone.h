@@ -3,7 +3,7 @@
  * can also be included alone. base.h states the conventions of the interface.
  *
  * @code
- * check(htone_optimizer_create_sgd(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * for (int step = 0; step < 10; ++step) {
  *   check(htone_module_forward(model, x, NULL, &y));
  *   check(htone_tensor_zeros_like(y, &loss));
@@ -20,9 +20,6 @@
 #define HALFTONE_HALFTONE_H
 
 #include "halftone/activation.h"
-#include "halftone/adafactor.h"
-#include "halftone/adam.h"
-#include "halftone/adamw.h"
 #include "halftone/advice.h"
 #include "halftone/amp.h"
 #include "halftone/arithmetic.h"
@@ -63,7 +60,6 @@
 #include "halftone/introspection.h"
 #include "halftone/launch.h"
 #include "halftone/linear_algebra.h"
-#include "halftone/lion.h"
 #include "halftone/loss.h"
 #include "halftone/module_copy.h"
 #include "halftone/moments.h"
@@ -73,6 +69,7 @@
 #include "halftone/norm_modules.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"
+#include "halftone/optimizer.h"
 #include "halftone/parameters.h"
 #include "halftone/partial_load.h"
 #include "halftone/pool.h"
@@ -81,13 +78,11 @@
 #include "halftone/recompute.h"
 #include "halftone/recurrent.h"
 #include "halftone/reduce.h"
-#include "halftone/rmsprop.h"
 #include "halftone/safetensors.h"
 #include "halftone/schedule.h"
 #include "halftone/schedule_rules.h"
 #include "halftone/scope.h"
 #include "halftone/select.h"
-#include "halftone/sgd.h"
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/store.h"

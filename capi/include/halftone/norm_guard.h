@@ -11,7 +11,7 @@
  * htone_norm_guard_options guard = HTONE_NORM_GUARD_OPTIONS_INIT;
  * htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
  * guard.max_norm_ratio = 10; // above ten times the usual norm
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_optimizer_set_norm_guard(optimizer, &guard));
  * check(htone_tensor_backward(loss, NULL, 0));
  * check(htone_optimizer_step(optimizer));

@@ -1,14 +1,14 @@
 /** @file
- * Optimizers: the functions that all kinds share. adafactor.h, adam.h, adamw.h, lion.h, rmsprop.h and sgd.h make one
- * over groups of parameters, each with its own settings and storage. Arithmetic is FP32 for every storage; the update
- * writes the weights and, in the same pass, the low-precision copy that autocast reads. Moments in 8-bit codes, and
+ * Optimizers: steps, learning rates and outcomes. optimizer.h makes one over groups of parameters, each with its own
+ * settings and storage. Arithmetic is FP32 for every storage; the update writes the weights and, in the same pass, the
+ * low-precision copy that autocast reads. Moments in 8-bit codes, and
  * BF16 first moments that keep more than 0.9 of themselves in a step, are rounded stochastically, because rounding to
  * nearest would stop their decay. Adafactor, Adam, AdamW and RMSprop square gradients in FP32: they use finite elements
  * beyond 2^62 (4.6e18), after the factor, as +-2^62. A second moment so stays finite, and decays.
  *
  * @code
  * htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_optimizer_zero_grad(optimizer));
  * check(htone_tensor_backward(loss, NULL, 0));
  * check(htone_optimizer_clip_grad_norm(optimizer, 1, 0));

@@ -10,7 +10,7 @@
  * check(htone_parameters_select(all, "*weight", &weights));
  * check(htone_parameters_count(weights, &size));
  * assert(size == 1);
- * check(htone_optimizer_create_adamw_over(weights, NULL, &optimizer)); // the bias is left out
+ * check(htone_optimizer_create_over(weights, NULL, &optimizer)); // the bias is left out
  * @endcode
  */
 #ifndef HALFTONE_PARAMETERS_H

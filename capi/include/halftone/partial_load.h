@@ -8,7 +8,7 @@
  * size_t fresh;
  * options.strict = 0;
  * options.keep_settings = 1;
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_checkpoint_create(context, "partial", &checkpoint));
  * check(htone_checkpoint_add_module(checkpoint, "model", model));
  * check(htone_checkpoint_add_optimizer(checkpoint, "optimizer", optimizer));

@@ -19,7 +19,7 @@
 #ifndef HALFTONE_SAFETENSORS_H
 #define HALFTONE_SAFETENSORS_H
 
-#include "halftone/checkpoint.h"
+#include "halftone/state_dict.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,7 @@
  * check(htone_schedule_create_warmup(100, 0, schedule, &schedule)); // the climb, then the cosine
  * check(htone_schedule_factor(schedule, 100, &number));
  * assert(number == 1);
- * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_create(model, NULL, &optimizer));
  * check(htone_optimizer_set_schedule(optimizer, schedule));
  * @endcode
  */

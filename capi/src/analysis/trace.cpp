@@ -2,8 +2,9 @@
 
 #include "analysis/trace_file.h"
 #include "base/call.h"
-#include "checkpoint/file_arguments.h"
+#include "base/file_arguments.h"
 #include "core/trace.h"
+#include "runtime/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

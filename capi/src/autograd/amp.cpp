@@ -1,7 +1,9 @@
 #include "halftone/amp.h"
 
+#include "autograd/handles.h"
 #include "base/call.h"
-#include "base/scope.h"
+#include "ops/dispatch/autocast.h"
+#include "scope/scope.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -90,10 +92,10 @@ htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* polic
 htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** out) {
   return guard([&] {
     Ref<OpenScope> open = open_scope();
-    open->policy = hold(policy, "policy").reference();
-    const AutocastPolicy* table = open->policy.get();
+    const Ref<AutocastPolicy> table = hold(policy, "policy").reference();
+    open->held = table;
     require_memory(out, "out");
     enter(std::move(open), out);
-    scope().autocast = table;
+    scope().autocast = table.get();
   });
 }

@@ -1,14 +1,17 @@
 #include "halftone/autograd.h"
 
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "base/call.h"
-#include "base/scope.h"
+#include "scope/scope.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
 
+// Another tensor over the gradient's elements: requires_grad of the caller's tensor must not mark the leaf's own.
 Tensor grad_of(const Tensor& tensor) {
   const AccumulateGrad* accumulator = accumulator_of(tensor);
   if (accumulator == nullptr) fail(Code::kState, "tensor", "tensor is no leaf that requires a gradient");

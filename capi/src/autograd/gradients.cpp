@@ -3,6 +3,8 @@
 #include "autograd/engine.h"
 #include "autograd/tensor_lists.h"
 #include "base/call.h"
+#include "tensor/handles.h"
+#include "tensor/lent_tensors.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/call_arguments.h"
+#include "tensor/handles.h"
 
 namespace halftone::capi {
 

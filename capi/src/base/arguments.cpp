@@ -3,37 +3,9 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "base/objects.h"
 #include "core/text/utf8.h"
-#include "ops/dispatch/check.h"
 
 namespace halftone::capi {
-
-namespace {
-
-// `shown` names the value in the message: the argument, or an element of it.
-[[noreturn]] void fail_shown(const void* handle, HandleType expected, const char* argument, const char* shown) {
-  const HandleType actual = HandleTable::instance().type_of(handle);
-  const char* what = handle == nullptr ? "NULL" : name_with_article(actual);
-  fail(Code::kInvalidHandle, argument, "%s is %s, expected %s", shown, what, name_with_article(expected));
-}
-
-}  // namespace
-
-void fail_handle(const void* handle, HandleType expected, ArgumentName argument) {
-  fail_shown(handle, expected, argument.text(), argument.text());
-}
-
-void fail_released(ArgumentName argument) {
-  fail(Code::kState, argument.text(), "%s is over weights that ranks share, whose memory is released; see %s",
-       argument.text(), "htone_fsdp_gather_begin");
-}
-
-void fail_handle_at(const void* handle, HandleType expected, ArgumentName array, size_t index) {
-  char shown[64];
-  std::snprintf(shown, sizeof shown, "%s[%zu]", array.text(), index);
-  fail_shown(handle, expected, array.text(), shown);
-}
 
 void fail_null(ArgumentName argument) { fail(Code::kInvalidArgument, argument.text(), "%s is NULL", argument.text()); }
 
@@ -61,17 +33,6 @@ DType checked_dtype(htone_dtype dtype, ArgumentName argument) {
   if (!is_valid(checked)) fail(Code::kInvalidArgument, argument.text(), "%s=%d is no dtype", argument.text(), dtype);
   return checked;
 }
-
-DType checked_weight_dtype(htone_dtype dtype, ArgumentName argument, const char* shown) {
-  const auto checked = static_cast<DType>(dtype);
-  if (!is_arithmetic_float(checked)) {
-    fail(Code::kInvalidArgument, argument.text(), "%s=%s, expected f64, f32, f16 or bf16", shown,
-         htone_dtype_name(dtype));
-  }
-  return checked;
-}
-
-DType weight_dtype(htone_dtype dtype, ArgumentName argument) { return checked_weight_dtype(dtype, argument, "dtype"); }
 
 const char* checked_name(const char* name, ArgumentName argument) {
   constexpr size_t kMost = 4096;
@@ -118,25 +79,6 @@ void require_index(size_t index, size_t count) {
   if (index >= count) fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, count);
 }
 
-ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument) {
-  if (form != HTONE_GELU_ERF && form != HTONE_GELU_TANH) {
-    fail(Code::kInvalidArgument, argument.text(), "form=%d, expected HTONE_GELU_ERF or HTONE_GELU_TANH", form);
-  }
-  return form == HTONE_GELU_ERF ? ops::GeluForm::kErf : ops::GeluForm::kTanh;
-}
-
-static_assert(static_cast<int>(GemmActivation::kRelu) == HTONE_ACTIVATION_RELU);
-static_assert(static_cast<int>(GemmActivation::kGeluErf) == HTONE_ACTIVATION_GELU_ERF);
-static_assert(static_cast<int>(GemmActivation::kGeluTanh) == HTONE_ACTIVATION_GELU_TANH);
-static_assert(static_cast<int>(GemmActivation::kSilu) == HTONE_ACTIVATION_SILU);
-
-GemmActivation checked_activation(htone_activation activation, ArgumentName argument) {
-  if (activation < HTONE_ACTIVATION_RELU || activation > HTONE_ACTIVATION_SILU) {
-    fail(Code::kInvalidArgument, argument.text(), "activation=%d, expected one of htone_activation", activation);
-  }
-  return static_cast<GemmActivation>(activation);
-}
-
 void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length) {
   const size_t length = text.size();
   *out_length = length;
@@ -159,6 +101,7 @@ void copy_sizes(const Shape& sizes, int32_t capacity, int64_t* out, int32_t* out
 void copy_options(void* defaults, size_t size, const void* options, ArgumentName argument) {
   uint32_t known;
   std::memcpy(&known, options, sizeof known);
+  // No structure is this large: such a size is memory that was never filled.
   if (known < sizeof known || known > 4096) {
     fail(Code::kInvalidArgument, argument.text(), "%s.struct_size=%u; fill options with the type's _init function",
          argument.text(), known);

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "base/argument_name.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/shape.h"
-#include "halftone/halftone.h"
-#include "ops/ops.h"
+#include "halftone/dtype.h"
 
 namespace halftone::capi {
 
@@ -32,9 +32,6 @@ Shape open_shape(int32_t ndim, const int64_t* shape);
 // Dimensions to reduce; 0 of them are legal.
 Shape dim_list(int32_t dim_count, const int64_t* dims);
 DType checked_dtype(htone_dtype dtype, ArgumentName argument);
-// f64, f32, f16 or bf16. `shown` names the value in the message, "options.dtype" for a field.
-DType checked_weight_dtype(htone_dtype dtype, ArgumentName argument, const char* shown);
-DType weight_dtype(htone_dtype dtype, ArgumentName argument);
 // A name goes into one-line messages and into a file's header: 1 to 4096 bytes of UTF-8 without control characters.
 const char* checked_name(const char* name, ArgumentName argument);
 double finite_number(double value, ArgumentName argument);
@@ -43,8 +40,6 @@ double probability(double value, ArgumentName argument);
 int64_t at_least(int64_t value, int64_t least, ArgumentName argument);
 int64_t positive(int64_t value, ArgumentName argument);
 void require_index(size_t index, size_t count);
-ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument);
-GemmActivation checked_activation(htone_activation activation, ArgumentName argument);
 
 // Copies a string with its end into the caller's buffer; BUFFER_TOO_SMALL names `capacity`.
 void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length);

@@ -59,16 +59,27 @@ Shared<Handle> shared(Handle* handle) {
   return {handle};
 }
 
+// The reference in the handle's entry, for an operation that copies it before anything can release the handle. The
+// object's class may be incomplete here.
+template <IsHandle Handle>
+struct Borrowed {
+  Handle* handle;
+
+  const ObjectOf<Handle>& converted(ArgumentName name) const { return object_of(handle, name); }
+};
+template <IsHandle Handle>
+Borrowed<Handle> borrowed(Handle* handle) {
+  return {handle};
+}
+
 // Throws INVALID_HANDLE, naming the place in the array.
 template <IsHandle Handle>
 const ObjectOf<Handle>& object_at(Handle* const* handles, size_t index, ArgumentName array) {
-  constexpr HandleType type = TraitsOf<Handle>::kType;
+  constexpr HandleType type = HandleTraits<Handle>::kType;
   HandleEntry* entry = HandleTable::instance().find(handles[index], type);
   if (entry == nullptr) [[unlikely]]
     fail_handle_at(handles[index], type, array, index);
-  const auto& object = *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry->object));
-  require_usable(object, array);
-  return object;
+  return object_in<Handle>(*entry, array);
 }
 
 // An array of handles with its length before it.

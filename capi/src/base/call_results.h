@@ -2,14 +2,12 @@
 // without a place for its result changes nothing.
 #pragma once
 
-#include <array>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/arguments.h"
-#include "base/lent_handles.h"
+#include "base/objects.h"
 
 namespace halftone::capi {
 
@@ -58,61 +56,6 @@ struct SizesResult {
 };
 inline SizesResult sizes(int64_t* out, int32_t capacity, int32_t* out_ndim) { return {out, capacity, out_ndim}; }
 
-// An array of handles, of which all are made or none.
-struct TensorsResult {
-  htone_tensor** out;
-
-  void require(ArgumentName name) const { require_memory(out, name); }
-  void give(const std::vector<Tensor>& tensors) const { TensorHandles(tensors).hand_over(out); }
-};
-inline TensorsResult tensors(htone_tensor** out) { return {out}; }
-
-// Several handles in places of their own, of which all are made or none.
-template <size_t kCount>
-struct PlacesResult {
-  static constexpr int kParameters = static_cast<int>(kCount);
-  std::array<htone_tensor**, kCount> places;
-
-  void require(ArgumentName name) const {
-    for (htone_tensor** place : places) {
-      require_memory(place, name);
-      name = name.next();
-    }
-  }
-  void give(const std::vector<Tensor>& tensors) const {
-    std::array<htone_tensor*, kCount> made;
-    TensorHandles(tensors).hand_over(made.data());
-    for (size_t i = 0; i < kCount; ++i) *places[i] = made[i];
-  }
-};
-template <class... Places>
-PlacesResult<sizeof...(Places)> each_of(Places... places) {
-  return {{places...}};
-}
-
-// Two tensors, of which both handles are made or none.
-struct TensorPairResult {
-  static constexpr int kParameters = 2;
-  htone_tensor** out_first;
-  htone_tensor** out_second;
-
-  void require(ArgumentName name) const {
-    require_memory(out_first, name);
-    require_memory(out_second, name.next());
-  }
-  template <class Pair>
-  void give(const Pair& pair) const {
-    const auto& [first, second] = pair;
-    htone_tensor* handles[2];
-    TensorHandles(std::array{first, second}).hand_over(handles);
-    *out_first = handles[0];
-    *out_second = handles[1];
-  }
-};
-inline TensorPairResult tensor_pair(htone_tensor** out_first, htone_tensor** out_second) {
-  return {out_first, out_second};
-}
-
 // A structure that begins with struct_size: as many bytes as the caller's struct_size knows. `text` is where a text at
 // its end begins, so that one cut short still has an end.
 template <class Structure>
@@ -122,6 +65,7 @@ struct StructureResult {
 
   void require(ArgumentName name) const {
     const uint32_t size = capi::require(out, name).struct_size;
+    // Less has no room for a result, and no structure is as large as the upper bound.
     if (size >= 16 && size <= 4096) return;
     fail(Code::kInvalidArgument, name.text(), "%s.struct_size=%u, expected sizeof of the structure", name.text(), size);
   }

@@ -18,7 +18,7 @@ GivenHandles::~GivenHandles() {
   while (!handles_.empty()) {
     void* const last = handles_.back();
     handles_.pop_back();
-    if (last != nullptr) drop_(last);
+    if (last != nullptr) HandleTable::instance().drop(last);
   }
 }
 

@@ -16,9 +16,7 @@ class GivenHandles {
   // Called while a thread ends: its lists are left to other threads.
   static void forget_innermost() noexcept { innermost_ = nullptr; }
 
-  // `drop` releases a reference of a handle of any type; it does nothing for one that is dead.
-  using Drop = void (*)(void* handle) noexcept;
-  explicit GivenHandles(Drop drop) noexcept : drop_(drop), outer_(innermost_) { innermost_ = this; }
+  GivenHandles() noexcept : outer_(innermost_) { innermost_ = this; }
   // Releases the handles, the last one first. On the thread of the scope that is the innermost list there.
   ~GivenHandles();
   GivenHandles(const GivenHandles&) = delete;
@@ -33,7 +31,6 @@ class GivenHandles {
  private:
   static thread_local constinit inline GivenHandles* innermost_ = nullptr;
 
-  const Drop drop_;
   GivenHandles* const outer_;
   // Returns the place of a handle in the list, or its size if it is not there.
   size_t find(void* handle);

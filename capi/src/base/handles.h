@@ -71,20 +71,24 @@ class HandleTable {
     static_assert(sizeof(Object) == sizeof(HandleEntry::object));
     HandleEntry& entry = take_entry();
     new (entry.object) Object(std::move(object));
+    set_end(type, &end<Object>);
     return publish(entry, type);
   }
 
   void retain(HandleEntry& entry) noexcept { entry.references.fetch_add(1, std::memory_order_relaxed); }
 
   // Releases a reference. The handle dies with the last one, and the object is released outside any lock.
-  template <class Object>
   void release(HandleEntry& entry) noexcept {
     if (entry.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const auto type = entry.key.load(std::memory_order_relaxed) & 0xff;
     entry.key.store(0, std::memory_order_relaxed);
-    auto* stored = std::launder(reinterpret_cast<Object*>(entry.object));
-    const Object object = std::move(*stored);
-    stored->~Object();
-    free_entry(entry);
+    ends_[type].load(std::memory_order_relaxed)(entry);
+  }
+  // Releases a reference of a handle of any type. Does nothing for a value that is no live handle.
+  void drop(void* handle) noexcept {
+    if (handle == nullptr) return;  // the key of free entries
+    HandleEntry* entry = find(handle, static_cast<HandleType>(reinterpret_cast<uint64_t>(handle) & 0xff));
+    if (entry != nullptr) release(*entry);
   }
 
   // The type of a live handle, kNone for anything else; for messages.
@@ -115,12 +119,29 @@ class HandleTable {
     return page == nullptr ? nullptr : page + index % kEntriesPerPage;
   }
 
+  // Frees an entry and releases its object. The table keeps one function for each type, so that it can release a handle
+  // without the definition of its object's class.
+  using End = void (*)(HandleEntry& entry) noexcept;
+  template <class Object>
+  static void end(HandleEntry& entry) noexcept {
+    auto* stored = std::launder(reinterpret_cast<Object*>(entry.object));
+    const Object object = std::move(*stored);
+    stored->~Object();
+    table_.free_entry(entry);
+  }
+  // Read before it is written: all threads that make handles share the cache line. publish() makes it visible.
+  void set_end(HandleType type, End end) noexcept {
+    std::atomic<End>& known = ends_[static_cast<size_t>(type)];
+    if (known.load(std::memory_order_relaxed) != end) known.store(end, std::memory_order_relaxed);
+  }
+
   HandleEntry& take_entry();
   void* publish(HandleEntry& entry, HandleType type) noexcept;
   void free_entry(HandleEntry& entry) noexcept;
   void add_page();
 
   std::atomic<HandleEntry*> pages_[kPageCount] = {};
+  std::atomic<End> ends_[static_cast<size_t>(HandleType::kLast) + 1] = {};
   // Guarded by the mutex in handles.cpp.
   uint32_t used_pages_ = 0;
   uint32_t first_free_ = 0;  // 0 is the end of the list: entry 0 is never given out

@@ -1,7 +1,16 @@
 #include "halftone/checkpoint.h"
 
 #include "base/call.h"
-#include "checkpoint/file_arguments.h"
+#include "base/file_arguments.h"
+#include "checkpoint/handles.h"
+#include "comm/group/group.h"
+#include "comm/handles.h"
+#include "data/handles.h"
+#include "nn/handles.h"
+#include "nn/state_dict_handle.h"
+#include "optim/handles.h"
+#include "runtime/handles.h"
+#include "trainer/checkpoint.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -17,6 +26,7 @@ Ref<trainer::Checkpoint> make_shared_checkpoint(const Ref<Context>& context, con
   return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory, group); });
 }
 
+// The classes of most parts are incomplete here, which keeps their headers out: the checkpoint copies the reference.
 template <class Object>
 void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Object>& object) {
   checkpoint.add(name, object);
@@ -40,30 +50,30 @@ htone_status htone_checkpoint_create_shared(htone_context* context, const char* 
 }
 
 htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name, htone_module* module) {
-  return Call(add_part<nn::Module>, checkpoint, as<checked_name>(name), shared(module));
+  return Call(add_part<nn::Module>, checkpoint, as<checked_name>(name), borrowed(module));
 }
 
 htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
                                             htone_optimizer* optimizer) {
-  return Call(add_part<optim::Optimizer>, checkpoint, as<checked_name>(name), shared(optimizer));
+  return Call(add_part<optim::Optimizer>, checkpoint, as<checked_name>(name), borrowed(optimizer));
 }
 
 htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
                                               htone_grad_scaler* scaler) {
-  return Call(add_part<optim::GradScaler>, checkpoint, as<checked_name>(name), shared(scaler));
+  return Call(add_part<optim::GradScaler>, checkpoint, as<checked_name>(name), borrowed(scaler));
 }
 
 htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema) {
-  return Call(add_part<optim::Ema>, checkpoint, as<checked_name>(name), shared(ema));
+  return Call(add_part<optim::Ema>, checkpoint, as<checked_name>(name), borrowed(ema));
 }
 
 htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name, htone_sampler* sampler) {
-  return Call(add_part<data::Sampler>, checkpoint, as<checked_name>(name), shared(sampler));
+  return Call(add_part<data::Sampler>, checkpoint, as<checked_name>(name), borrowed(sampler));
 }
 
 htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const char* name,
                                              htone_state_dict* state_dict) {
-  return Call(add_part<SharedStateDict>, checkpoint, as<checked_name>(name), shared(state_dict));
+  return Call(add_part<SharedStateDict>, checkpoint, as<checked_name>(name), borrowed(state_dict));
 }
 
 htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {

@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "base/call.h"
-#include "checkpoint/file_arguments.h"
-#include "checkpoint/load_arguments.h"
+#include "base/file_arguments.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/open_safetensors.h"
 #include "core/text/utf8.h"
+#include "nn/handles.h"
+#include "nn/load_arguments.h"
+#include "nn/module.h"
+#include "nn/state_dict_handle.h"
+#include "runtime/handles.h"
 #include "trainer/module_file.h"
 
 using namespace halftone;

@@ -2,6 +2,8 @@
 
 #include "base/call.h"
 #include "comm/collectives/algorithm.h"
+#include "comm/group/group.h"
+#include "comm/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/callback.h"
+#include "scope/callback.h"
 
 namespace halftone::capi {
 namespace {

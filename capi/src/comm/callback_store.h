@@ -1,8 +1,9 @@
 // A store of the embedding program. The library's threads call it as well.
 #pragma once
 
-#include "base/callback.h"
 #include "comm/store.h"
+#include "core/foreign_function.h"
+#include "halftone/store.h"
 
 namespace halftone::capi {
 

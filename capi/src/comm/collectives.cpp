@@ -2,6 +2,10 @@
 
 #include "autograd/leaf/accumulate_grad.h"
 #include "base/call.h"
+#include "comm/group/group.h"
+#include "comm/group_work.h"
+#include "comm/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -3,8 +3,11 @@
 #include <string>
 
 #include "base/call.h"
+#include "comm/group/group.h"
 #include "comm/group_options.h"
+#include "comm/handles.h"
 #include "comm/seconds.h"
+#include "runtime/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -64,6 +67,7 @@ htone_status htone_group_create(htone_device* device, const char* kind, htone_st
     require_memory(kind, "kind");
     const Ref<SharedStore> entries = store != nullptr ? hold(store, "store").reference() : nullptr;
     const auto given = options_or_default<htone_group_options>(options, HTONE_GROUP_OPTIONS_INIT);
+    // A rank with a wrong argument must fail before it meets the others, which would wait for it.
     require_memory(out, "out");
     require_ranks(given);
     GroupOptions settings = group_settings(given);

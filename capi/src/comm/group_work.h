@@ -5,9 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/objects.h"
 #include "comm/group/group.h"
 #include "core/error.h"
 #include "tensor/tensor.h"
+
+struct htone_work;
 
 namespace halftone::capi {
 
@@ -47,5 +50,8 @@ class GroupWork final : public RefCounted {
   OwnedWork work_;
   GroupTensors tensors_;
 };
+
+template <>
+struct HandleTraits<htone_work> : HandleTo<Ref<GroupWork>, HandleType::kWork> {};
 
 }  // namespace halftone::capi

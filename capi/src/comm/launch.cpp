@@ -3,8 +3,11 @@
 #include <cstdio>
 
 #include "base/call.h"
+#include "comm/group/group.h"
 #include "comm/group_options.h"
+#include "comm/handles.h"
 #include "comm/launch/launched_group.h"
+#include "runtime/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "base/call.h"
-#include "base/callback.h"
-#include "checkpoint/file_arguments.h"
+#include "base/file_arguments.h"
 #include "comm/callback_store.h"
+#include "comm/group/group.h"
 #include "comm/group/registry.h"
+#include "comm/handles.h"
 #include "comm/seconds.h"
+#include "runtime/handles.h"
+#include "scope/callback.h"
 
 using namespace halftone;
 using namespace halftone::capi;

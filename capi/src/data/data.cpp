@@ -4,7 +4,12 @@
 #include <vector>
 
 #include "base/call.h"
+#include "data/batches.h"
 #include "data/data_options.h"
+#include "data/handles.h"
+#include "data/sampler.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -54,6 +59,7 @@ std::vector<Tensor> sources(size_t count, htone_tensor* const* tensors) {
   return held_objects(count, tensors, "tensors");
 }
 
+// Another tensor over the elements of the batch: requires_grad of the caller's tensor must not mark the source's own.
 Tensor current(const data::Batches& batches, size_t index) {
   require_index(index, batches.count());
   if (!batches.get(index).defined()) fail(Code::kState, "batches", "batches has no batch yet; call htone_batches_next");

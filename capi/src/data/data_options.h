@@ -3,6 +3,7 @@
 
 #include "base/arguments.h"
 #include "data/sampler.h"
+#include "halftone/data.h"
 
 namespace halftone::capi {
 

@@ -1,19 +1,35 @@
 #include "halftone/graph.h"
 
+#include <atomic>
+
 #include "base/call.h"
-#include "base/callback.h"
 #include "core/call_log.h"
+#include "runtime/handles.h"
+#include "runtime/recorded_step.h"
+#include "scope/callback.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace halftone::capi {
 
-CapturedStep::CapturedStep(ContextDevice& on, Ref<StepCallback> function)
-    : context(Ref<Context>::share(on.context)), step(std::move(function)) {}
+using StepCallback = Callback<htone_step_fn>;
 
-// The recorded work goes first: `destroy` may free what it uses.
-CapturedStep::~CapturedStep() { recorded = nullptr; }
+// A step that a device has recorded, or that is called in each replay.
+struct CapturedStep final : RefCounted {
+  CapturedStep(ContextDevice& on, Ref<StepCallback> function)
+      : context(Ref<Context>::share(on.context)), step(std::move(function)) {}
+  // The recorded work goes first: `destroy` may free what it uses.
+  ~CapturedStep() override { recorded = nullptr; }
+
+  Ref<Context> context;
+  Ref<StepCallback> step;
+  Ref<RecordedStep> recorded;  // null if the device cannot record
+  std::atomic<bool> is_running{false};
+};
+
+template <>
+struct HandleTraits<htone_graph> : HandleTo<Ref<CapturedStep>, HandleType::kGraph> {};
 
 }  // namespace halftone::capi
 

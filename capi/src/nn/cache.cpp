@@ -1,7 +1,11 @@
 #include "halftone/cache.h"
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/transformer/transformer.h"
+#include "tensor/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

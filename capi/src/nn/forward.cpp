@@ -1,7 +1,12 @@
 #include "halftone/forward.h"
 
+#include "autograd/handles.h"
 #include "base/call.h"
+#include "nn/handles.h"
 #include "nn/module.h"
+#include "ops/dispatch/autocast.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/transformer/generate.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

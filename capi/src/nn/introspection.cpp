@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "autograd/parameter_set.h"
+#include "autograd/scope.h"
 #include "base/call.h"
-#include "base/lent_handles.h"
+#include "nn/lent_module.h"
 #include "nn/sequential.h"
 #include "nn/summary.h"
 #include "tensor/format.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

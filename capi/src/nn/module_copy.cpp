@@ -1,6 +1,8 @@
 #include "halftone/module_copy.h"
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/part_copies.h"
 
 using namespace halftone;

@@ -1,11 +1,15 @@
 #include "halftone/nn.h"
 
+#include "autograd/parameter_set.h"
 #include "base/call.h"
-#include "base/scope.h"
 #include "nn/activations.h"
+#include "nn/gelu_form.h"
+#include "nn/handles.h"
 #include "nn/linear.h"
 #include "nn/preparation.h"
 #include "nn/sequential.h"
+#include "runtime/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -46,28 +50,7 @@ Ref<nn::Module> make_tied_linear(const Ref<Parameter>& weight, const Ref<Paramet
   return make_ref<nn::Linear>(weight, bias);
 }
 
-Tensor forward(const nn::Module& module, const Tensor& input, const Ref<AutocastPolicy>& policy) {
-  const ScopeGuard restore;
-  if (policy) scope().autocast = policy.get();
-  return module.run(input);
-}
-
-template <class Named>
-const Named& element_at(const std::vector<Named>& list, size_t index) {
-  require_index(index, list.size());
-  return list[index];
-}
-
 }  // namespace
-
-htone_status htone_deferred_init_begin(htone_scope** out) {
-  return guard([&] {
-    Ref<OpenScope> open = open_scope();
-    require_memory(out, "out");
-    enter(std::move(open), out);
-    scope().defers_weights = true;
-  });
-}
 
 htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                         const htone_linear_options* options, htone_module** out) {
@@ -98,52 +81,4 @@ htone_status htone_module_create_rescaling(double scale, double offset, htone_mo
 
 htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out) {
   return Call(make<nn::Sequential>, several(count, modules), out);
-}
-
-htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
-                                  htone_tensor** out) {
-  return Call(forward, module, input, optional(policy), out);
-}
-
-htone_status htone_module_parameter_count(htone_module* module, size_t* out_count) {
-  return Call([](const nn::Module& layer) { return layer.contents()->parameters.size(); }, module, out_count);
-}
-
-htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out) {
-  return Call([](const nn::Module& layer, size_t i) { return element_at(layer.contents()->parameters, i).parameter; },
-              module, index, out);
-}
-
-htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
-                                         size_t* out_length) {
-  return Call([](const nn::Module& layer, size_t i) { return element_at(layer.contents()->parameters, i).name; },
-              module, index, text(out_name, capacity, out_length));
-}
-
-htone_status htone_module_buffer_count(htone_module* module, size_t* out_count) {
-  return Call([](const nn::Module& layer) { return layer.contents()->buffers.size(); }, module, out_count);
-}
-
-htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out) {
-  return Call([](const nn::Module& layer, size_t i) { return element_at(layer.contents()->buffers, i).tensor; }, module,
-              index, out);
-}
-
-htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
-                                      size_t* out_length) {
-  return Call([](const nn::Module& layer, size_t i) { return element_at(layer.contents()->buffers, i).name; }, module,
-              index, text(out_name, capacity, out_length));
-}
-
-htone_status htone_module_set_training(htone_module* module, int32_t training) {
-  return Call(&nn::Module::set_training, module, training);
-}
-
-htone_status htone_module_is_training(htone_module* module, int32_t* out_training) {
-  return Pure(&nn::Module::is_training, module, out_training);
-}
-
-htone_status htone_parameters_create_from_module(htone_module* module, htone_parameters** out) {
-  return Call([](const nn::Module& layer) { return make_ref<ParameterSet>(layer.contents()->parameters); }, module,
-              out);
 }

@@ -4,7 +4,11 @@
 
 #include "base/call.h"
 #include "nn/batch_norm.h"
-#include "ops/norm_arguments.h"
+#include "nn/handles.h"
+#include "nn/module.h"
+#include "nn/norm_arguments.h"
+#include "runtime/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

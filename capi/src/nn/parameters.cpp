@@ -1,8 +1,13 @@
 #include "halftone/parameters.h"
 
+#include "autograd/parameter_set.h"
 #include "base/call.h"
+#include "nn/handles.h"
 #include "nn/init.h"
+#include "runtime/handles.h"
 #include "tensor/factory.h"
+#include "tensor/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

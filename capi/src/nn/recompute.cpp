@@ -2,6 +2,8 @@
 
 #include "autograd/recompute.h"
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/recompute.h"
 
 using namespace halftone;

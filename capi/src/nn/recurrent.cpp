@@ -3,7 +3,14 @@
 #include <array>
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/recurrent.h"
+#include "ops/recurrent/cells.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

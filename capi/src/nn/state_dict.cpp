@@ -1,8 +1,12 @@
 #include "halftone/state_dict.h"
 
 #include "base/call.h"
-#include "checkpoint/load_arguments.h"
+#include "nn/handles.h"
+#include "nn/load_arguments.h"
+#include "nn/module.h"
 #include "nn/state.h"
+#include "nn/state_dict_handle.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -3,10 +3,14 @@
 #include <cmath>
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
+#include "nn/norm_arguments.h"
 #include "nn/transformer/attention.h"
 #include "nn/transformer/block.h"
 #include "nn/transformer/transformer.h"
-#include "ops/norm_arguments.h"
+#include "runtime/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "base/call.h"
-#include "ops/ops.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/rotary.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

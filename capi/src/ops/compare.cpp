@@ -1,6 +1,8 @@
 #include "halftone/compare.h"
 
 #include "base/call.h"
+#include "ops/elementwise/elementwise.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,7 +1,12 @@
 #include "halftone/conv3d.h"
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
+#include "ops/conv/conv.h"
 #include "ops/conv_layer.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,6 +1,7 @@
-#include "halftone/ops.h"
-
 #include "base/call.h"
+#include "halftone/ops.h"
+#include "ops/matmul/matmul.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

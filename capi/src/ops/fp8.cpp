@@ -1,7 +1,8 @@
 #include "halftone/fp8.h"
 
 #include "base/call.h"
-#include "ops/ops.h"
+#include "ops/fp8/fp8.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -2,6 +2,12 @@
 
 #include "base/call.h"
 #include "nn/embedding.h"
+#include "nn/handles.h"
+#include "nn/module.h"
+#include "ops/index/index.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

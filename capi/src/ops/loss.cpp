@@ -1,6 +1,8 @@
 #include "halftone/loss.h"
 
 #include "base/call.h"
+#include "ops/loss/loss.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

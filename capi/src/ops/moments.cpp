@@ -1,6 +1,9 @@
 #include "halftone/moments.h"
 
 #include "base/call.h"
+#include "ops/reduce/moments.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

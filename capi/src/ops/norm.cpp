@@ -1,8 +1,10 @@
 #include "halftone/norm.h"
 
 #include "base/call.h"
+#include "nn/norm_arguments.h"
 #include "ops/norm/norms.h"
-#include "ops/norm_arguments.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

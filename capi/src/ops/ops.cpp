@@ -1,10 +1,34 @@
 #include "halftone/ops.h"
 
+#include "backend/kernels/gemm.h"
 #include "base/call.h"
-#include "ops/ops.h"
+#include "nn/gelu_form.h"
+#include "ops/dispatch/cast.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+#include "ops/shape/shape.h"
+#include "ops/softmax/softmax.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
+
+static_assert(static_cast<int>(GemmActivation::kRelu) == HTONE_ACTIVATION_RELU);
+static_assert(static_cast<int>(GemmActivation::kGeluErf) == HTONE_ACTIVATION_GELU_ERF);
+static_assert(static_cast<int>(GemmActivation::kGeluTanh) == HTONE_ACTIVATION_GELU_TANH);
+static_assert(static_cast<int>(GemmActivation::kSilu) == HTONE_ACTIVATION_SILU);
+
+namespace {
+
+GemmActivation checked_activation(htone_activation activation, ArgumentName argument) {
+  if (activation < HTONE_ACTIVATION_RELU || activation > HTONE_ACTIVATION_SILU) {
+    fail(Code::kInvalidArgument, argument.text(), "activation=%d, expected one of htone_activation", activation);
+  }
+  return static_cast<GemmActivation>(activation);
+}
+
+}  // namespace
 
 htone_status htone_add(htone_tensor* a, htone_tensor* b, htone_tensor** out) { return Pure(ops::add, a, b, out); }
 htone_status htone_sub(htone_tensor* a, htone_tensor* b, htone_tensor** out) { return Pure(ops::sub, a, b, out); }

@@ -1,7 +1,11 @@
 #include "halftone/pool.h"
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/pool.h"
+#include "ops/pool/pool.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

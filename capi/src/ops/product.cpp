@@ -1,6 +1,8 @@
 #include "halftone/product.h"
 
 #include "base/call.h"
+#include "ops/reduce/product.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,6 +1,9 @@
 #include "halftone/reduce.h"
 
 #include "base/call.h"
+#include "ops/reduce/reduce.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

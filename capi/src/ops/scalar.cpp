@@ -1,6 +1,8 @@
-#include "halftone/ops.h"
+#include "ops/elementwise/scalar.h"
 
 #include "base/call.h"
+#include "halftone/ops.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

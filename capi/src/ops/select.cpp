@@ -1,6 +1,9 @@
 #include "halftone/select.h"
 
 #include "base/call.h"
+#include "ops/select/select.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

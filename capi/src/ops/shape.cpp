@@ -1,6 +1,10 @@
 #include "halftone/shape.h"
 
 #include "base/call.h"
+#include "ops/conv/conv.h"
+#include "ops/shape/shape.h"
+#include "tensor/handles.h"
+#include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;

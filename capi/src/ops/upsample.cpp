@@ -1,7 +1,12 @@
 #include "halftone/upsample.h"
 
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "nn/upsample.h"
+#include "ops/pool/pool.h"
+#include "ops/resample/upsample.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

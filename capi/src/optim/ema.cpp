@@ -4,7 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/parameter_set.h"
 #include "base/call.h"
+#include "nn/handles.h"
+#include "nn/module.h"
+#include "optim/ema.h"
+#include "optim/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -5,6 +5,12 @@
 #include <limits>
 
 #include "base/call.h"
+#include "optim/grad_scaler.h"
+#include "optim/handles.h"
+#include "optim/optimizer.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
+#include "tensor/state_dict.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,17 +1,15 @@
 #include "halftone/norm_guard.h"
 
-#include <cmath>
-
 #include "base/call.h"
+#include "optim/handles.h"
+#include "optim/optimizer.h"
+#include "optim/setting_checks.h"
+#include "tensor/state_dict.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
-
-void require_setting(bool holds, const char* field, double value, const char* expected) {
-  if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
-}
 
 NormGuard norm_guard(const htone_norm_guard_options* options) {
   const htone_norm_guard_options given =

@@ -4,6 +4,9 @@
 
 #include "base/call.h"
 #include "optim/group_setting.h"
+#include "optim/handles.h"
+#include "optim/optimizer.h"
+#include "optim/schedule_handle.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -50,6 +53,7 @@ void set_clip_value(optim::Optimizer& optimizer, double value) { optimizer.gradi
 void set_guard(optim::Optimizer& optimizer, optim::GradientGuard guard) { optimizer.gradients().set_guard(guard); }
 
 void clip_grad_norm(optim::Optimizer& optimizer, double max_norm, bool error_if_nonfinite) {
+  // Before the clip, whose factor would spread one NaN to all gradients.
   if (error_if_nonfinite) optimizer.gradients().require_finite();
   optimizer.gradients().clip_norm(max_norm);
 }

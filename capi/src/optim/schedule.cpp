@@ -3,8 +3,9 @@
 #include <string>
 
 #include "base/call.h"
-#include "base/callback.h"
 #include "core/foreign_function.h"
+#include "optim/schedule_handle.h"
+#include "scope/callback.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,9 +1,10 @@
 #include "halftone/schedule_rules.h"
 
 #include "base/call.h"
-#include "optim/optim_options.h"
 #include "optim/plateau.h"
+#include "optim/schedule_handle.h"
 #include "optim/schedules.h"
+#include "optim/setting_checks.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -2,16 +2,30 @@
 
 #include <string>
 
+#include "autograd/parameter_set.h"
 #include "base/call.h"
-#include "base/callback.h"
-#include "base/scope.h"
+#include "base/lent_handle.h"
+#include "comm/group/group.h"
+#include "comm/handles.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "parallel/replicate/power_sgd.h"
 #include "parallel/replicate/replicate.h"
 #include "parallel/replicate/sync_batch_norm.h"
+#include "scope/callback.h"
+#include "scope/scope.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 using parallel::Replicate;
+
+namespace halftone::capi {
+
+template <>
+struct HandleTraits<htone_ddp> : HandleTo<Ref<parallel::Replicate>, HandleType::kDdp> {};
+
+}  // namespace halftone::capi
 
 namespace {
 
@@ -144,6 +158,7 @@ htone_status htone_ddp_no_sync_begin(htone_ddp* ddp, htone_scope** out) {
     const auto replica = hold(ddp, "ddp");
     Ref<OpenScope> open = open_scope();
     require_memory(out, "out");
+    // If a later step fails, `open` goes, and no_sync ends with it.
     open->held = make_ref<NoSync>(replica.reference());
     enter(std::move(open), out);
   });

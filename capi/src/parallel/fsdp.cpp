@@ -5,13 +5,26 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/parameter_set.h"
 #include "base/call.h"
-#include "base/scope.h"
+#include "comm/group/group.h"
+#include "comm/handles.h"
+#include "nn/handles.h"
+#include "nn/module.h"
 #include "parallel/shard/sharded.h"
+#include "scope/scope.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 using parallel::Sharded;
+
+namespace halftone::capi {
+
+template <>
+struct HandleTraits<htone_fsdp> : HandleTo<Ref<parallel::Sharded>, HandleType::kFsdp> {};
+
+}  // namespace halftone::capi
 
 namespace {
 

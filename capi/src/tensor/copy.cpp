@@ -1,6 +1,10 @@
 #include "halftone/copy.h"
 
 #include "base/call.h"
+#include "ops/elementwise/in_place.h"
+#include "ops/shape/clone.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -2,6 +2,8 @@
 
 #include "base/call.h"
 #include "halftone/dlpack.h"
+#include "runtime/handles.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,8 +1,13 @@
 #include "halftone/factory.h"
 
 #include "base/call.h"
+#include "halftone/random.h"
+#include "ops/index/index.h"
+#include "runtime/handles.h"
 #include "tensor/factory.h"
+#include "tensor/handles.h"
 #include "tensor/linspace.h"
+#include "tensor/weight_dtype.h"
 
 using namespace halftone;
 using namespace halftone::capi;

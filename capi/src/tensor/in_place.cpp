@@ -1,6 +1,8 @@
 #include "halftone/in_place.h"
 
 #include "base/call.h"
+#include "ops/elementwise/in_place.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;

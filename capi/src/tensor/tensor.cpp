@@ -1,8 +1,12 @@
 #include "halftone/tensor.h"
 
+#include "autograd/leaf/accumulate_grad.h"
 #include "base/call.h"
+#include "halftone/factory.h"
+#include "runtime/handles.h"
 #include "tensor/arange.h"
 #include "tensor/factory.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -28,6 +32,7 @@ Tensor make_copy(ContextDevice& device, DType dtype, const Shape& shape, const v
   return from_host(device, dtype, shape, data, Category::kOther);
 }
 
+// Kernels load whole elements, which some instructions require to be aligned.
 void require_aligned(const void* data, DType dtype) {
   if (reinterpret_cast<uintptr_t>(data) % size_of(dtype) == 0) return;
   fail(Code::kInvalidArgument, "data", "data=%p is not aligned to the %zu bytes of %s", data, size_of(dtype),

@@ -4,10 +4,21 @@
 
 #include <atomic>
 
-#include "autograd/leaf/gradient_memory.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
+
+// The owner of memory that gradients are delivered to, such as a flat buffer that ranks reduce; parallel/ implements
+// it.
+class GradientMemory {
+ public:
+  // The first gradient since the last was taken, or dropped, is about to be written. Makes the memory ready for it.
+  // Throws OUT_OF_MEMORY.
+  virtual void prepare() = 0;
+
+ protected:
+  ~GradientMemory() = default;
+};
 
 class LeafMemory {
  public:

@@ -4,12 +4,19 @@
 
 #include <utility>
 
-#include "autograd/placement/master_memory.h"
-#include "autograd/placement/shard.h"
 #include "autograd/placement/shard_ranks.h"
 #include "autograd/placement/state_memory.h"
 
 namespace halftone {
+
+// The range of a flattened parameter that an optimizer updates in this process.
+struct Shard {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// kShared: the master lives in the caller's buffer, so it must not be moved or replaced.
+enum class MasterMemory { kOwn, kShared };
 
 class Placement {
  public:
@@ -36,9 +43,7 @@ class Placement {
   void set_state_memory(Ref<StateMemory> memory) noexcept { state_memory_ = std::move(memory); }
   const Ref<StateMemory>& state_memory() const noexcept { return state_memory_; }
   // The elements of the master, or of a moment, that are not in the device's memory now; null if they are.
-  Ref<const StateStore> store_of(const Tensor& state) const {
-    return state_memory_ && state.storage()->restorer() != nullptr ? state_memory_->store_of(state) : nullptr;
-  }
+  Ref<const StateStore> store_of(const Tensor& state) const;
 
   // The gradient of the shard, reduced over ranks: 1-D [end - begin], contiguous. An optimizer uses it in place of
   // Parameter::grad(), which stays autograd's: the whole gradient of this rank. Undefined if there is none.

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "core/dtype.h"
-#include "tensor/state_dict.h"
+#include "tensor/tensor.h"
 
 namespace halftone {
 
 class Parameter;
+class StateStore;  // tensor/state_dict.h
 
 class StateMemory : public RefCounted {
  public:

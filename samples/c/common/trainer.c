@@ -142,14 +142,14 @@ static bool build_schedule(trainer* t) {
 }
 
 bool trainer_build(trainer* t) {
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
   adamw.compute_dtype = t->precision;
   adamw.lr = t->options.lr;
   scaling.enabled = t->precision == HTONE_F16;
   return ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) &&
          ok(htone_autocast_policy_create(t->precision, &t->policy)) &&
-         ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) && build_schedule(t) &&
+         ok(htone_optimizer_create(t->model, &adamw, &t->optimizer)) && build_schedule(t) &&
          ok(htone_grad_scaler_create(t->device, &scaling, &t->scaler));
 }
 

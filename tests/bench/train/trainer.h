@@ -10,9 +10,9 @@ namespace halftone::bench {
 class Trainer {
  public:
   Trainer(TrainTask task, const htone::Device& device, htone_dtype precision) : task_(std::move(task)) {
-    htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+    htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
     adamw.compute_dtype = precision;
-    optimizer_ = htone::make<htone::Optimizer>(htone_optimizer_create_adamw, task_.module, &adamw);
+    optimizer_ = htone::make<htone::Optimizer>(htone_optimizer_create, task_.module, &adamw);
     htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
     scaler.enabled = precision == HTONE_F16;
     scaler_ = htone::make<htone::GradScaler>(htone_grad_scaler_create, device, &scaler);

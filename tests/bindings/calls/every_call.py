@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bindings/generator
 import csharp_classes  # noqa: E402: found by the path above
 import java_classes  # noqa: E402
 from description import Api, class_name, constant_names  # noqa: E402
-from fixture import OBJECTS, REFUSED, SETTINGS, value_of  # noqa: E402
+from fixture import OBJECTS, REFUSED, RESULTS, SETTINGS, value_of  # noqa: E402
 from interface import Interface  # noqa: E402
 from managed import Managed, options_class  # noqa: E402
 from words import camel, pascal, sentence_case  # noqa: E402
@@ -134,7 +134,17 @@ class Program:
     def __init__(self, api: Api, language: Java):
         self.api, self.language, self.is_python = api, language, isinstance(language, Python)
         calls = Interface(api).calls if self.is_python else Managed(api).calls
-        self.calls = {call.function["name"]: call for call in calls}
+        self.calls = {self.key(call): call for call in calls}
+
+    def kind(self, call) -> str:
+        """The kind of options that the call is for: "adamw"; empty where options have no kinds."""
+        initializers = [row["initializer"] for row in call.function["arguments"] if "kind" in row]
+        return self.api.initializers[initializers[0]]["kind"] if initializers else ""
+
+    def key(self, call) -> str:
+        """The C function, and the kind where a language has a function for each."""
+        name, verb, kind = call.function["name"], call.function["verb"], self.kind(call)
+        return name.removesuffix(verb.replace(f"_{kind}", "", 1)) + verb if kind else name
 
     def plain(self, value, cpp_type: str) -> str:
         return self.language.booleans[value] if isinstance(value, bool) else self.language.number(value, cpp_type)
@@ -147,6 +157,8 @@ class Program:
 
     def value(self, function: str, argument: dict, given: dict) -> str:
         role, language, of = argument["role"], self.language, argument.get("of", "")
+        if (function, argument["name"]) in RESULTS:
+            return self.object(RESULTS[function, argument["name"]])
         if role in ("options", "structure"):
             return self.options(argument)
         if role == "bytes":
@@ -183,7 +195,8 @@ class Program:
         """With the values that are given, and the usual ones for the other parameters."""
         owner = call.owner or self.language.ops
         if call.kind == "method":
-            owner = self.value(call.function["name"], call.function["arguments"][0], given)
+            row, kind = call.function["arguments"][0], self.kind(call)
+            owner = self.value(call.function["name"], row, {row["name"]: f"{kind}_optimizer"} if kind else given)
         elif call.owner and self.is_python:
             owner = f"ht.{owner}"
         passed = [(item.name, self.argument(call, item, given)) for item in call.parameters]

@@ -41,8 +41,9 @@ OBJECTS = {
     "scope": ("htone_no_grad_begin", {}), "store": ("htone_store_create_memory", {}),
     "group": ("htone_group_create", {}), "work": ("htone_group_barrier", {"async_op": True}),
     "ddp": ("htone_ddp_create", {}), "fsdp": ("htone_fsdp_create", {}),
+    "group_settings": ("htone_optimizer_group", {}),
     **{f"{rule}_optimizer": (f"htone_optimizer_create_{rule}", {})
-       for rule in ("adafactor", "adam", "lion", "rmsprop", "sgd")},
+       for rule in ("adafactor", "adam", "adamw", "lion", "rmsprop", "sgd")},
 }
 # Arguments that differ from those of the misuse test, which creates its objects by other means.
 ARGUMENTS = {
@@ -54,6 +55,8 @@ ARGUMENTS = {
 }
 ARRAYS = {"square": [2, 2], "zero_dim": [0], "both_dims": [1, 0], "outside_dim": [2], "square_strides": [2, 1],
           "two_ranks": [1, 0], "two_directions": [1, 2]}
+# Structures that another call returns.
+RESULTS = {("htone_optimizer_set_group", "options"): "group_settings"}
 # The settings of an options structure that a call cannot do without.
 SETTINGS = {
     "GenerateOptions": {"new_tokens": 1, "context": 2}, "GradientsOptions": {"allow_unused": True},

@@ -247,10 +247,10 @@ static void a_step_casts_weights_only_where_no_copy_is_kept(void** state) {
     htone_module* module = make_linear(test_device(), 3, 2, 1);
     htone_autocast_policy* policy = NULL;
     htone_optimizer* optimizer = NULL;
-    htone_sgd_options options;
-    assert_ok(htone_sgd_options_init(&options));
+    htone_optimizer_options options;
+    assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
     options.compute_dtype = kept ? HTONE_BF16 : HTONE_F32;
-    assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+    assert_ok(htone_optimizer_create(module, &options, &optimizer));
     keep_optimizer(optimizer);
     assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
     keep_policy(policy);

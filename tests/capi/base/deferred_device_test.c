@@ -101,17 +101,17 @@ typedef struct Trainer {
 
 static Trainer make_trainer_in(htone_context* context, int device, int cumulative) {
   Trainer trainer = {NULL};
-  htone_adamw_options adamw;
+  htone_optimizer_options adamw;
   if (kDevices[device].plugin != NULL) assert_ok(htone_context_load_plugin(context, kDevices[device].plugin));
   assert_ok(htone_device_create(context, kDevices[device].name, &trainer.device));
   keep_device(trainer.device);
   trainer.network = make_network(trainer.device, cumulative);
   assert_ok(htone_autocast_policy_create(HTONE_F16, &trainer.policy));
   keep_policy(trainer.policy);
-  assert_ok(htone_adamw_options_init(&adamw));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &adamw));
   adamw.compute_dtype = HTONE_F16;
   adamw.lr = 1e-2;
-  assert_ok(htone_optimizer_create_adamw(trainer.network, &adamw, &trainer.optimizer));
+  assert_ok(htone_optimizer_create(trainer.network, &adamw, &trainer.optimizer));
   keep_optimizer(trainer.optimizer);
   assert_ok(htone_grad_scaler_create(trainer.device, NULL, &trainer.scaler));
   keep_grad_scaler(trainer.scaler);

@@ -78,7 +78,7 @@ static htone_tensor* ones(htone_device* device, htone_dtype dtype, int rank, con
 static Training make_training(const Model* model, htone_dtype precision) {
   htone_device* device = make_device(make_context(2, 5));
   const int64_t rows = model->input_dtype == HTONE_I64 ? kBatch * kTime : kBatch;
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
   Training training = {.device = device,
                        .module = model->make(device),

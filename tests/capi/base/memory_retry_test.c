@@ -97,7 +97,7 @@ static void begin_work(Work* work, int64_t* bytes) {
   assert_ok(htone_init_normal(work->tensor, 0, 1));
   work->model = make_model(work->device);
   work->scaler = make_scaler(work->device);
-  assert_ok(htone_optimizer_create_adamw(work->model, NULL, &work->optimizer));
+  assert_ok(htone_optimizer_create(work->model, NULL, &work->optimizer));
   assert_ok(htone_module_forward(work->model, work->tensor, NULL, &out));
   assert_ok(htone_sum(out, 0, NULL, 0, &loss));
   assert_ok(htone_tensor_backward(loss, NULL, 0));

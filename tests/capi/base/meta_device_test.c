@@ -63,13 +63,13 @@ static void train(htone_device* device, const Plan* plan) {
   htone_autocast_policy* policy = NULL;
   htone_optimizer* optimizer = NULL;
   htone_grad_scaler* scaler = NULL;
-  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   adamw.compute_dtype = plan->precision;
   adamw.master_storage = plan->masters;
   adamw.moment1_dtype = plan->has_small_moments ? HTONE_I8 : HTONE_F32;
   adamw.moment2_dtype = plan->has_small_moments ? HTONE_U8 : HTONE_F32;
   assert_ok(htone_tensor_create_zeros(device, HTONE_I64, 1, &plan->rows, &targets));
-  assert_ok(htone_optimizer_create_adamw(model, &adamw, &optimizer));
+  assert_ok(htone_optimizer_create(model, &adamw, &optimizer));
   assert_ok(htone_grad_scaler_create(device, NULL, &scaler));
   if (plan->precision != HTONE_F32) assert_ok(htone_autocast_policy_create(plan->precision, &policy));
   for (int step = 0; step < 2; ++step) {

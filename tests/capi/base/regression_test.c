@@ -115,7 +115,7 @@ static void a_scale_never_falls_where_its_reciprocal_is_infinite(void** state) {
   scaler = make_scaler(&options);
   htone_module* module = make_linear(test_device(), 2, 1, 0);
   htone_optimizer* optimizer = NULL;
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   keep_optimizer(optimizer);
   backward(sum_of(forward(module, make_tensor(HTONE_F32, (const double[]){INFINITY, 1}, 2, 1, 2))));
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
@@ -132,7 +132,7 @@ static void a_full_growth_tracker_grows_instead_of_overflowing(void** state) {
   htone_module* module = make_linear(test_device(), 2, 1, 0);
   htone_optimizer* optimizer = NULL;
   assert_ok(htone_grad_scaler_set_state(scaler, &saved));
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   keep_optimizer(optimizer);
   backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
@@ -147,7 +147,7 @@ static void a_step_past_the_scaler_is_noticed(void** state) {
   htone_module* module = make_linear(test_device(), 2, 1, 0);
   htone_optimizer* optimizer = NULL;
   double factor = 0;
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   keep_optimizer(optimizer);
   backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
   assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
@@ -167,7 +167,7 @@ static void a_scaler_that_goes_takes_its_factor_along(void** state) {
   htone_optimizer* optimizer = NULL;
   double factor = 0;
   assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   keep_optimizer(optimizer);
   backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
   assert_ok(htone_grad_scaler_unscale(scaler, optimizer));

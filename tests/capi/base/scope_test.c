@@ -32,7 +32,7 @@ static void a_scope_releases_every_handle_that_calls_gave_in_it(void** state) {
   assert_ok(htone_add(a, a, &sum));
   assert_ok(htone_split(a, 0, 2, sizes, parts));
   assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &module));
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   assert_int_equal(live_handles(), before + 7);
   assert_ok(htone_scope_end(scope));
   assert_int_equal(live_handles(), before);

@@ -18,34 +18,34 @@ typedef struct Tiny {
 typedef htone_status (*MakeOptimizer)(htone_module* module, htone_optimizer** out);
 
 static htone_status make_adamw(htone_module* module, htone_optimizer** out) {
-  return htone_optimizer_create_adamw(module, NULL, out);
+  return htone_optimizer_create(module, NULL, out);
 }
 
 static htone_status make_adam(htone_module* module, htone_optimizer** out) {
-  return htone_optimizer_create_adam(module, NULL, out);
+  return htone_optimizer_create(module, &(htone_optimizer_options)HTONE_ADAM_OPTIONS_INIT, out);
 }
 
 static htone_status make_lion(htone_module* module, htone_optimizer** out) {
-  return htone_optimizer_create_lion(module, NULL, out);
+  return htone_optimizer_create(module, &(htone_optimizer_options)HTONE_LION_OPTIONS_INIT, out);
 }
 
 static htone_status make_adafactor(htone_module* module, htone_optimizer** out) {
-  return htone_optimizer_create_adafactor(module, NULL, out);
+  return htone_optimizer_create(module, &(htone_optimizer_options)HTONE_ADAFACTOR_OPTIONS_INIT, out);
 }
 
 static htone_status make_rmsprop(htone_module* module, htone_optimizer** out) {
-  htone_rmsprop_options options;
-  htone_status status = htone_rmsprop_options_init(&options);
+  htone_optimizer_options options;
+  htone_status status = htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &options);
   options.momentum = 0.9;
   options.centered = 1;
-  return status == HTONE_OK ? htone_optimizer_create_rmsprop(module, &options, out) : status;
+  return status == HTONE_OK ? htone_optimizer_create(module, &options, out) : status;
 }
 
 static htone_status make_sgd(htone_module* module, htone_optimizer** out) {
-  htone_sgd_options options;
-  htone_status status = htone_sgd_options_init(&options);
+  htone_optimizer_options options;
+  htone_status status = htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options);
   options.momentum = 0.9;
-  return status == HTONE_OK ? htone_optimizer_create_sgd(module, &options, out) : status;
+  return status == HTONE_OK ? htone_optimizer_create(module, &options, out) : status;
 }
 
 static Tiny make_tiny(MakeOptimizer make) {

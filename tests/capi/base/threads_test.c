@@ -58,7 +58,7 @@ static void* train_in_own_context(void* argument) {
   worker->status = htone_context_create(&options, &context);
   if (worker->status == HTONE_OK) worker->status = htone_device_create(context, "cpu", &device);
   if (worker->status == HTONE_OK) worker->status = htone_module_create_linear(device, 48, 96, NULL, &module);
-  if (worker->status == HTONE_OK) worker->status = htone_optimizer_create_adamw(module, NULL, &optimizer);
+  if (worker->status == HTONE_OK) worker->status = htone_optimizer_create(module, NULL, &optimizer);
   if (worker->status == HTONE_OK) worker->status = htone_tensor_create_full(device, HTONE_F32, 2, shape, 0.5, &input);
   for (int step = 0; step < 5 && worker->status == HTONE_OK; ++step) {
     worker->status = train_step(module, optimizer, input, &worker->result);
@@ -86,7 +86,7 @@ static double train_on_threads(int32_t num_threads) {
   htone_tensor* input = NULL;
   const int64_t shape[] = {513, 200};
   double loss = 0;
-  assert_ok(htone_optimizer_create_adamw(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, NULL, &optimizer));
   keep_optimizer(optimizer);
   assert_ok(htone_tensor_create(device, HTONE_F32, 2, shape, &input));
   assert_ok(htone_init_normal(keep_tensor(input), 0, 1));

@@ -25,81 +25,89 @@ static void train_twice(TrainedRun run) {
   for (int i = 0; i < 2; ++i) train_one_step(run.optimizer, run.module, 0.5);
 }
 
-/* Trains, changes a setting, saves; a second run with the settings of the beginning loads. Both train on. */
-#define assert_resumes(rule, options_of, setting)                          \
-  do {                                                                     \
-    htone_##options_of##_options given, changed, told;                     \
-    htone_optimizer* optimizer = NULL;                                     \
-    int64_t step = -1;                                                     \
-    assert_ok(htone_##rule##_options_init(&given));                        \
-    assert_ok(htone_##rule##_options_init(&told));                         \
-    htone_module* first = one_by_one(1);                                   \
-    assert_ok(htone_optimizer_create_##rule(first, &given, &optimizer));   \
-    TrainedRun run = begin_run(optimizer, first);                          \
-    train_twice(run);                                                      \
-    changed = given;                                                       \
-    changed.lr = 0.0625;                                                   \
-    changed.weight_decay = 0.25;                                           \
-    changed.setting;                                                       \
-    assert_ok(htone_optimizer_set_##rule##_group(optimizer, 0, &changed)); \
-    assert_ok(htone_checkpoint_save(run.checkpoint, step + 2));            \
-    assert_ok(htone_checkpoint_release(run.checkpoint));                   \
-    train_twice(run);                                                      \
-    htone_module* second = one_by_one(5);                                  \
-    assert_ok(htone_optimizer_create_##rule(second, &given, &optimizer));  \
-    TrainedRun resumed = begin_run(optimizer, second);                     \
-    assert_ok(htone_checkpoint_load(resumed.checkpoint, &step));           \
-    assert_int_equal(step, 1);                                             \
-    assert_ok(htone_checkpoint_release(resumed.checkpoint));               \
-    assert_ok(htone_optimizer_##rule##_group(optimizer, 0, &told));        \
-    assert_memory_equal(&told, &changed, sizeof changed);                  \
-    train_twice(resumed);                                                  \
-    assert_near(value_of(second, 0), value_of(first, 0), 0);               \
-  } while (0)
+/* Trains, changes a setting, saves; a second run with the settings of the beginning loads. Both train on. `changed` has
+ * a setting that only its kind reads. */
+static void assert_resumes(htone_optimizer_options changed) {
+  htone_optimizer_options given, told;
+  htone_optimizer* optimizer = NULL;
+  int64_t step = -1;
+  assert_ok(htone_optimizer_options_init(changed.kind, &given));
+  assert_ok(htone_optimizer_options_init(changed.kind, &told));
+  htone_module* first = one_by_one(1);
+  assert_ok(htone_optimizer_create(first, &given, &optimizer));
+  TrainedRun run = begin_run(optimizer, first);
+  train_twice(run);
+  changed.lr = 0.0625;
+  changed.weight_decay = 0.25;
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &changed));
+  assert_ok(htone_checkpoint_save(run.checkpoint, step + 2));
+  assert_ok(htone_checkpoint_release(run.checkpoint));
+  train_twice(run);
+  htone_module* second = one_by_one(5);
+  assert_ok(htone_optimizer_create(second, &given, &optimizer));
+  TrainedRun resumed = begin_run(optimizer, second);
+  assert_ok(htone_checkpoint_load(resumed.checkpoint, &step));
+  assert_int_equal(step, 1);
+  assert_ok(htone_checkpoint_release(resumed.checkpoint));
+  assert_ok(htone_optimizer_group(optimizer, 0, &told));
+  assert_memory_equal(&told, &changed, sizeof changed);
+  train_twice(resumed);
+  assert_near(value_of(second, 0), value_of(first, 0), 0);
+}
 
 static void adafactor_resumes(void** state) {
   (void)state;
-  assert_resumes(adafactor, adafactor, beta2_decay = -0.5);
+  htone_optimizer_options changed = HTONE_ADAFACTOR_OPTIONS_INIT;
+  changed.beta2_decay = -0.5;
+  assert_resumes(changed);
 }
 static void adam_resumes(void** state) {
   (void)state;
-  assert_resumes(adam, adamw, beta1 = 0.5);
+  htone_optimizer_options changed = HTONE_ADAM_OPTIONS_INIT;
+  changed.beta1 = 0.5;
+  assert_resumes(changed);
 }
 static void adamw_resumes(void** state) {
   (void)state;
-  assert_resumes(adamw, adamw, epsilon = 0.125);
+  htone_optimizer_options changed = HTONE_ADAMW_OPTIONS_INIT;
+  changed.epsilon = 0.125;
+  assert_resumes(changed);
 }
 static void lion_resumes(void** state) {
   (void)state;
-  assert_resumes(lion, lion, beta2 = 0.5);
+  htone_optimizer_options changed = HTONE_LION_OPTIONS_INIT;
+  changed.beta2 = 0.5;
+  assert_resumes(changed);
 }
 static void rmsprop_resumes(void** state) {
   (void)state;
-  assert_resumes(rmsprop, rmsprop, alpha = 0.5);
+  htone_optimizer_options changed = HTONE_RMSPROP_OPTIONS_INIT;
+  changed.alpha = 0.5;
+  assert_resumes(changed);
 }
 static void sgd_resumes(void** state) {
   (void)state;
-  assert_resumes(sgd, sgd, dampening = 0);
+  assert_resumes((htone_optimizer_options)HTONE_SGD_OPTIONS_INIT);
 }
 
 /* Each group has its own settings. */
 static void groups_resume_with_their_own_settings(void** state) {
   (void)state;
   int64_t step = -1;
-  htone_sgd_options plain = HTONE_SGD_OPTIONS_INIT, told = HTONE_SGD_OPTIONS_INIT, changed;
+  htone_optimizer_options plain = HTONE_SGD_OPTIONS_INIT, told = HTONE_SGD_OPTIONS_INIT, changed;
   plain.momentum = 0.5;
   TrainedRun runs[2];
   for (int i = 0; i < 2; ++i) {
     htone_module* module = one_by_one(1);
     htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &plain);
     assert_ok(htone_optimizer_retain(optimizer));
-    assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*bias"), &plain));
+    assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(module, "*bias"), &plain));
     runs[i] = begin_run(optimizer, module);
     if (i == 0) {
       changed = plain;
       changed.momentum = 0.75;
       changed.nesterov = 1;
-      assert_ok(htone_optimizer_set_sgd_group(optimizer, 1, &changed));
+      assert_ok(htone_optimizer_set_group(optimizer, 1, &changed));
       assert_ok(htone_checkpoint_save(runs[i].checkpoint, 1));
     } else {
       assert_ok(htone_checkpoint_load(runs[i].checkpoint, &step));
@@ -107,9 +115,9 @@ static void groups_resume_with_their_own_settings(void** state) {
     assert_ok(htone_checkpoint_release(runs[i].checkpoint));
     train_twice(runs[i]);
   }
-  assert_ok(htone_optimizer_sgd_group(runs[1].optimizer, 0, &told));
+  assert_ok(htone_optimizer_group(runs[1].optimizer, 0, &told));
   assert_memory_equal(&told, &plain, sizeof plain);
-  assert_ok(htone_optimizer_sgd_group(runs[1].optimizer, 1, &told));
+  assert_ok(htone_optimizer_group(runs[1].optimizer, 1, &told));
   assert_memory_equal(&told, &changed, sizeof changed);
   for (size_t i = 0; i < 2; ++i) assert_near(value_of(runs[1].module, i), value_of(runs[0].module, i), 0);
   assert_true(value_of(runs[0].module, 0) != value_of(runs[0].module, 1));

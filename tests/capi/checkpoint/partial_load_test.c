@@ -122,7 +122,7 @@ static void after_freezing_the_others_go_on_bitwise(void** state) {
 /* A checkpoint of the second layer alone, into both. The moments that the optimizer had before go. */
 static void after_unfreezing_new_parameters_begin_with_zeros(void** state) {
   (void)state;
-  htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_SGD_OPTIONS_INIT;
   options.lr = 0.5;
   options.momentum = 0.5;
   htone_module *part = make_net(1), *net = make_net(0);
@@ -156,17 +156,17 @@ static void after_unfreezing_new_parameters_begin_with_zeros(void** state) {
 
 static void moments_load_without_the_settings(void** state) {
   (void)state;
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   save_whole_run();
   options.lr = 0.25;
   options.weight_decay = 0.5;
   for (int32_t strict = 0; strict < 2; ++strict) {
     htone_module* net = make_net(0);
     htone_optimizer* optimizer = make_adamw(net, &options);
-    htone_adamw_options told = HTONE_ADAMW_OPTIONS_INIT;
+    htone_optimizer_options told = HTONE_ADAMW_OPTIONS_INIT;
     assert_ok(htone_checkpoint_release(load_with(net, optimizer, strict, 1)));
     assert_near(rate_of(optimizer), 0.25, 0);
-    assert_ok(htone_optimizer_adamw_group(optimizer, 0, &told));
+    assert_ok(htone_optimizer_group(optimizer, 0, &told));
     assert_near(told.weight_decay, 0.5, 0);
     assert_int_equal(steps_of(optimizer), 3);
     assert_ok(htone_checkpoint_release(load_with(net, optimizer, strict, 0)));
@@ -178,15 +178,15 @@ static void moments_load_without_the_settings(void** state) {
 static void other_groups_need_the_settings_of_the_program(void** state) {
   (void)state;
   int64_t step = -1;
-  htone_adamw_options slow = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options slow = HTONE_ADAMW_OPTIONS_INIT;
   htone_optimizer* optimizer = NULL;
   htone_optimizer_load_options by_name = HTONE_OPTIMIZER_LOAD_OPTIONS_INIT;
   save_whole_run();
   htone_module* net = make_net(0);
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(net, "1.*"), NULL, &optimizer));
+  assert_ok(htone_optimizer_create_over(parameters_matching(net, "1.*"), NULL, &optimizer));
   keep_optimizer(optimizer);
   slow.lr = 1e-5;
-  assert_ok(htone_optimizer_add_adamw_group(optimizer, parameters_matching(net, "0.*"), &slow));
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(net, "0.*"), &slow));
   htone_checkpoint* checkpoint = open_checkpoint(net, optimizer);
   by_name.strict = 0;
   assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT,
@@ -210,7 +210,7 @@ static void two_parameters_of_one_name_are_refused(void** state) {
   htone_module* net = make_net(0);
   htone_module* other = make_net(0);
   htone_optimizer* optimizer = make_adamw(net, NULL);
-  assert_ok(htone_optimizer_add_adamw_group(optimizer, parameters_of_module(other), NULL));
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_of_module(other), NULL));
   htone_checkpoint* checkpoint = open_checkpoint(net, optimizer);
   by_name.strict = 0;
   by_name.keep_settings = 1;
@@ -225,7 +225,7 @@ static void moments_of_another_shape_or_storage_are_refused_by_name_too(void** s
   (void)state;
   int64_t step = -1;
   htone_optimizer_load_options by_name = HTONE_OPTIMIZER_LOAD_OPTIONS_INIT;
-  htone_adamw_options short_moments = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options short_moments = HTONE_ADAMW_OPTIONS_INIT;
   save_whole_run();
   htone_module* net = make_net(0);
   short_moments.moment1_dtype = HTONE_BF16;
@@ -261,20 +261,20 @@ static void assert_state_outcome(htone_optimizer* optimizer, htone_state_dict* d
 
 static void a_state_dict_of_an_optimizer_goes_on_bitwise(void** state) {
   (void)state;
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT, told = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT, told = HTONE_ADAMW_OPTIONS_INIT;
   htone_module *first = make_net(0), *second = NULL;
   htone_optimizer* optimizer = make_adamw(first, &options);
   train(first, optimizer, 3);
   options.lr = 1.0 / 3;
   options.epsilon = 1;
-  assert_ok(htone_optimizer_set_adamw_group(optimizer, 0, &options));
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &options));
   htone_state_dict* dict = saved_state(optimizer);
   assert_ok(htone_module_copy(first, &second));
   htone_optimizer* other = make_adamw(keep_module(second), NULL);
   train(first, optimizer, 2);
   assert_ok(htone_optimizer_load_state_dict(other, dict, NULL));
   assert_int_equal(steps_of(other), 3);
-  assert_ok(htone_optimizer_adamw_group(other, 0, &told));
+  assert_ok(htone_optimizer_group(other, 0, &told));
   assert_memory_equal(&told, &options, sizeof told);
   train(second, other, 2);
   for (size_t i = 0; i < 4; ++i) assert_tensors_near(weights_of(second, i), weights_of(first, i), 0);
@@ -284,7 +284,7 @@ static void a_state_dict_of_an_optimizer_goes_on_bitwise(void** state) {
 static void a_state_dict_of_an_optimizer_loads_in_part(void** state) {
   (void)state;
   htone_optimizer_load_options options = HTONE_OPTIMIZER_LOAD_OPTIONS_INIT;
-  htone_adamw_options fast = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options fast = HTONE_ADAMW_OPTIONS_INIT;
   htone_module *whole = make_net(0), *net = make_net(1);
   htone_optimizer* of_whole = make_adamw(whole, NULL);
   train(whole, of_whole, 3);

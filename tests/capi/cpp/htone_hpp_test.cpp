@@ -117,9 +117,9 @@ TEST_F(CppTest, AModelWithALambdaLearns) {
   const Tensor target = x * 3 - 1;
   const Module linear = make<Module>(htone_module_create_linear, cpu_, 1, 1, nullptr);
   const Module model = sequential({linear, custom([](const Module&, const Tensor& input) { return input * 2; })});
-  htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_SGD_OPTIONS_INIT;
   options.lr = 0.05;
-  const Optimizer sgd = make<Optimizer>(htone_optimizer_create_sgd, model, &options);
+  const Optimizer sgd = make<Optimizer>(htone_optimizer_create, model, &options);
   Tensor loss;
   for (int step = 0; step < 200; ++step) {
     call(htone_optimizer_zero_grad, sgd);

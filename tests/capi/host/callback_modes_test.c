@@ -220,14 +220,14 @@ static void hang_hooks(Step* step) {
 
 static void make_training(Step* step) {
   htone_parameters* set = NULL;
-  htone_sgd_options options;
+  htone_optimizer_options options;
   CALL(htone_function_create("passes_on", on_backward, &kinds[kBackwardDestroy], on_destroy, &step->function));
   CALL(htone_schedule_create_callback(on_schedule, &kinds[kScheduleDestroy], on_destroy, &step->schedule));
-  CALL(htone_sgd_options_init(&options));
+  CALL(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
   options.lr = 0.1;
   options.momentum = 0.9;
   CALL(htone_parameters_create_from_module(step->linear, &set));
-  CALL(htone_optimizer_create_sgd_over(set, &options, &step->optimizer));
+  CALL(htone_optimizer_create_over(set, &options, &step->optimizer));
   CALL(htone_parameters_release(set));
   CALL(htone_optimizer_set_schedule(step->optimizer, step->schedule));
   CALL(htone_checkpoint_create(step->context, test_folder(), &step->checkpoint));

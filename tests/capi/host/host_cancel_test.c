@@ -72,7 +72,8 @@ static void make_objects(Work* work, Objects* made, const htone_context_options*
   try_to(work, htone_module_create_linear(made->device, 64, 64, NULL, &made->module));
   try_to(work, htone_module_add_forward_pre_hook(made->module, hook_and_test, NULL, destroy_and_test, &made->hook));
   try_to(work, htone_schedule_create_callback(schedule_and_test, NULL, destroy_and_test, &made->schedule));
-  try_to(work, htone_optimizer_create_sgd(made->module, NULL, &made->optimizer));
+  try_to(work,
+         htone_optimizer_create(made->module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &made->optimizer));
   try_to(work, htone_optimizer_set_schedule(made->optimizer, made->schedule));
   try_to(work, htone_checkpoint_create(made->context, folder, &made->checkpoint));
   try_to(work, htone_checkpoint_add_module(made->checkpoint, "model", made->module));

@@ -100,7 +100,7 @@ typedef struct SmallStep {
 static SmallStep step_with(const float* gradients, int flushes) {
   SmallStep step = {.weights = {0}};
   const int64_t shape = kGradients;
-  htone_sgd_options options;
+  htone_optimizer_options options;
   htone_tensor *weights = NULL, *gradient = NULL;
   htone_parameter* parameter = NULL;
   htone_parameters* set = NULL;
@@ -111,9 +111,9 @@ static SmallStep step_with(const float* gradients, int flushes) {
   assert_ok(htone_parameter_create("lent", weights, &parameter));
   assert_ok(htone_parameters_create(&set));
   assert_ok(htone_parameters_add(set, parameter));
-  assert_ok(htone_sgd_options_init(&options));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
   options.lr = 1;
-  assert_ok(htone_optimizer_create_sgd_over(set, &options, &optimizer));
+  assert_ok(htone_optimizer_create_over(set, &options, &optimizer));
   fegetenv(&saved);
   set_modes((Modes){FE_TONEAREST, flushes, 0});
   htone_status status = htone_parameter_set_grad(parameter, gradient);

@@ -39,7 +39,7 @@ static void the_low_precision_copy_is_stale_once_the_host_says_that_it_wrote(voi
   (void)state;
   static Host host = {.weights = {1, 2, 3, 4}, .gradient = {1, 1, 1, 1}};
   htone_parameter* parameter = host_parameter(&host);
-  htone_sgd_options options = sgd_options(1);
+  htone_optimizer_options options = sgd_options(1);
   options.compute_dtype = HTONE_F16;
   htone_optimizer* optimizer = make_sgd_over(make_parameters(parameter), &options);
   htone_tensor *weights = tensor_of(parameter), *loss = sum_of(apply2(htone_mul, weights, weights));
@@ -67,7 +67,7 @@ static void parameters_may_be_pieces_of_one_array(void** state) {
   htone_parameter* second = make_parameter("second", slice_of(whole, 0, kSize, 2 * kSize, 1));
   htone_parameters* set = make_parameters(first);
   assert_ok(htone_parameters_add(set, second));
-  htone_sgd_options options = sgd_options(1);
+  htone_optimizer_options options = sgd_options(1);
   options.compute_dtype = HTONE_BF16;
   htone_optimizer* optimizer = make_sgd_over(set, &options);
   assert_ok(htone_parameter_set_grad(first, over(HTONE_F32, host.gradient)));
@@ -88,13 +88,13 @@ static void weights_of_the_host_are_not_moved_to_another_storage(void** state) {
   static Host host = {.weights = {1, 2, 3, 4}};
   static const htone_master_storage storages[] = {HTONE_MASTER_SPLIT, HTONE_MASTER_NONE};
   htone_parameters* set = make_parameters(host_parameter(&host));
-  htone_sgd_options options = sgd_options(1);
+  htone_optimizer_options options = sgd_options(1);
   options.compute_dtype = HTONE_BF16;
   for (size_t i = 0; i < COUNT_OF(storages); ++i) {
     htone_optimizer* optimizer = NULL;
     options.master_storage = storages[i];
     options.grad_dtype = HTONE_BF16;
-    assert_fails(htone_optimizer_create_sgd_over(set, &options, &optimizer), HTONE_ERROR_UNSUPPORTED, "lent");
+    assert_fails(htone_optimizer_create_over(set, &options, &optimizer), HTONE_ERROR_UNSUPPORTED, "lent");
     assert_null(optimizer);
   }
   options.master_storage = HTONE_MASTER_FULL;
@@ -136,7 +136,7 @@ static void host_parameters_train_as_the_librarys_own_do(void** state) {
   htone_parameter* parameter = make_parameter("weights", keep_tensor(tensor));
   assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 2, shape, gradient, NULL, NULL, &grad));
   keep_tensor(grad);
-  assert_ok(htone_optimizer_create_adamw_over(make_parameters(parameter), NULL, &host));
+  assert_ok(htone_optimizer_create_over(make_parameters(parameter), NULL, &host));
   keep_optimizer(host);
   for (uint32_t step = 0; step < kSteps; ++step) {
     assert_ok(htone_optimizer_zero_grad(library));

@@ -99,9 +99,9 @@ static htone_schedule* make_schedule(void) {
 static htone_optimizer* make_optimizer(htone_module* module) {
   htone_optimizer* optimizer = NULL;
   htone_schedule* schedule = make_schedule();
-  htone_sgd_options options;
-  assert_ok(htone_sgd_options_init(&options));
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
+  assert_ok(htone_optimizer_create(module, &options, &optimizer));
   assert_ok(htone_optimizer_set_schedule(optimizer, schedule));
   assert_ok(htone_schedule_release(schedule));
   return optimizer;

@@ -135,7 +135,7 @@ static htone_optimizer* make_optimizer(void) {
   assert_ok(htone_parameters_create(&parameters));
   assert_ok(htone_parameters_add(parameters, parameter));
   assert_ok(htone_parameter_release(parameter));
-  assert_ok(htone_optimizer_create_sgd_over(parameters, NULL, &optimizer));
+  assert_ok(htone_optimizer_create_over(parameters, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
   assert_ok(htone_parameters_release(parameters));
   assert_ok(htone_schedule_create_callback(constant_factor, NULL, release_scaler, &schedule));
   assert_ok(htone_optimizer_set_schedule(optimizer, schedule));

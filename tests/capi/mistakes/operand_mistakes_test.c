@@ -96,17 +96,16 @@ static void options_of_another_type_are_noticed(void** state) {
   (void)state;
   htone_optimizer* out = NULL;
   htone_module* module = make_linear(test_device(), 2, 2, 1);
-  htone_adamw_options options;
+  htone_optimizer_options options;
   memset(&options, 0, sizeof options);
-  assert_fails(htone_optimizer_create_adamw(module, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_create(module, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "options.struct_size=0; fill options with the type's _init function");
   memset(&options, 0xaa, sizeof options);
-  assert_fails(htone_optimizer_create_adamw(module, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_create(module, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "options.struct_size=2863311530; fill options");
-  const htone_sgd_options sgd = HTONE_SGD_OPTIONS_INIT;
-  assert_fails(htone_optimizer_create_adamw(module, (const htone_adamw_options*)(const void*)&sgd, &out),
-               HTONE_ERROR_INVALID_ARGUMENT,
-               "options.moment1_dtype=0 is no dtype, expected f32, bf16 or i8; fill options with the _init function");
+  const htone_conv_options conv = HTONE_CONV_OPTIONS_INIT;
+  assert_fails(htone_optimizer_create(module, (const htone_optimizer_options*)(const void*)&conv, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "options.epsilon=0, expected a finite number above 0 in FP32");
   htone_memory_stats stats = {0};
   assert_fails(htone_device_memory_stats(test_device(), &stats), HTONE_ERROR_INVALID_ARGUMENT,
                "out_stats.struct_size=0, expected sizeof of the structure");

@@ -53,12 +53,12 @@ static void tensors_that_make_no_parameter_are_refused(void** state) {
   assert_fails(htone_parameter_create("w", make_ramp(HTONE_BF16, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH,
                "tensor is bf16, expected f32");
   assert_null(out);
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.compute_dtype = HTONE_BF16;
   options.master_storage = HTONE_MASTER_SPLIT;
   htone_parameters* set = make_parameters(make_parameter("pos", make_ramp(HTONE_F32, 1, 8)));
   assert_fails(
-      htone_optimizer_create_adamw_over(set, &options, &optimizer), HTONE_ERROR_UNSUPPORTED,
+      htone_optimizer_create_over(set, &options, &optimizer), HTONE_ERROR_UNSUPPORTED,
       "parameter pos was made over a tensor, whose memory stays its master: expected master_storage full, or a "
       "parameter made by htone_parameter_create_new");
   assert_null(optimizer);
@@ -85,16 +85,16 @@ static void devices_that_are_not_there_or_differ_are_refused(void** state) {
   assert_null(out);
 }
 
-static void refuse_adamw(htone_adamw_options options, const char* message) {
+static void refuse_adamw(htone_optimizer_options options, const char* message) {
   htone_optimizer* out = NULL;
-  assert_fails(htone_optimizer_create_adamw(make_linear(test_device(), 2, 2, 1), &options, &out),
+  assert_fails(htone_optimizer_create(make_linear(test_device(), 2, 2, 1), &options, &out),
                HTONE_ERROR_INVALID_ARGUMENT, message);
   assert_null(out);
 }
 
 static void settings_of_an_optimizer_have_bounds(void** state) {
   (void)state;
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.lr = -1;
   refuse_adamw(options, "options.lr=-1, expected a finite number of at least 0");
   options.lr = NAN;

@@ -11,8 +11,7 @@ AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_,
          if name != "htone_scope"}
 for end in ("htone_scope_end", "htone_scope_end_later"):
     AFTER[end] = "scope = fixture.scope;"
-for rule in ("adafactor", "adam", "adamw", "lion", "rmsprop", "sgd"):
-    BEFORE[f"htone_optimizer_add_{rule}_group"] = "parameters = renew_spare_parameters();"
+BEFORE["htone_optimizer_add_group"] = "parameters = renew_spare_parameters();"
 for part in CHECKPOINT_PARTS:
     BEFORE[f"htone_checkpoint_add_{part}"] = "checkpoint = renew_checkpoint();"
 BEFORE["htone_checkpoint_save"] = "checkpoint = renew_checkpoint();"

@@ -66,11 +66,7 @@ static void make_options(void) {
   assert_ok(htone_generate_options_init(&fixture.generate_options));
   fixture.generate_options.new_tokens = 1;
   fixture.generate_options.context = 2;
-  assert_ok(htone_adamw_options_init(&fixture.adamw_options));
-  assert_ok(htone_adafactor_options_init(&fixture.adafactor_options));
-  assert_ok(htone_lion_options_init(&fixture.lion_options));
-  assert_ok(htone_rmsprop_options_init(&fixture.rmsprop_options));
-  assert_ok(htone_sgd_options_init(&fixture.sgd_options));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &fixture.optimizer_options));
   assert_ok(htone_ema_options_init(&fixture.ema_options));
   assert_ok(htone_norm_guard_options_init(&fixture.norm_guard_options));
   assert_ok(htone_sampler_options_init(&fixture.sampler_options));
@@ -198,30 +194,6 @@ htone_parameters* renew_spare_parameters(void) {
   return fixture.spare_parameters;
 }
 
-/* One optimizer of each kind other than that of `optimizer`. */
-static void make_other_optimizers(void) {
-  htone_parameters* parameters = make_spare_parameters();
-  assert_ok(htone_optimizer_create_sgd_over(parameters, NULL, &fixture.sgd_optimizer));
-  keep_optimizer(fixture.sgd_optimizer);
-  assert_ok(htone_parameters_release(parameters));
-  parameters = make_spare_parameters();
-  assert_ok(htone_optimizer_create_adam_over(parameters, NULL, &fixture.adam_optimizer));
-  keep_optimizer(fixture.adam_optimizer);
-  assert_ok(htone_parameters_release(parameters));
-  parameters = make_spare_parameters();
-  assert_ok(htone_optimizer_create_lion_over(parameters, NULL, &fixture.lion_optimizer));
-  keep_optimizer(fixture.lion_optimizer);
-  assert_ok(htone_parameters_release(parameters));
-  parameters = make_spare_parameters();
-  assert_ok(htone_optimizer_create_adafactor_over(parameters, NULL, &fixture.adafactor_optimizer));
-  keep_optimizer(fixture.adafactor_optimizer);
-  assert_ok(htone_parameters_release(parameters));
-  parameters = make_spare_parameters();
-  assert_ok(htone_optimizer_create_rmsprop_over(parameters, NULL, &fixture.rmsprop_optimizer));
-  keep_optimizer(fixture.rmsprop_optimizer);
-  assert_ok(htone_parameters_release(parameters));
-}
-
 static htone_checkpoint* make_checkpoint(void) {
   static int count;
   char directory[300];
@@ -321,10 +293,9 @@ static void make_objects(void) {
   fixture.bias_parameter = parameter_of(fixture.module, 1);
   fixture.state_dict = keep_state_dict(make_object(kStateDictHandle));
   fixture.parameters = keep_parameters(make_object(kParametersHandle));
-  assert_ok(htone_optimizer_create_adamw(fixture.module, NULL, &fixture.optimizer));
+  assert_ok(htone_optimizer_create(fixture.module, NULL, &fixture.optimizer));
   keep_optimizer(fixture.optimizer);
   assert_ok(htone_optimizer_state_dict(fixture.optimizer, &fixture.optimizer_state));
-  make_other_optimizers();
   fixture.spare_parameters = make_spare_parameters();
   fixture.schedule = keep_schedule(make_object(kScheduleHandle));
   assert_ok(htone_schedule_create_plateau(NULL, &fixture.plateau_schedule));

@@ -84,13 +84,8 @@ typedef struct Fixture {
   htone_parameters* sharded_parameters; /* those of fsdp */
   htone_module* whole_module;           /* that no ranks share; renewed before each call that shares it */
   htone_parameters* spare_parameters;   /* without an optimizer; renewed after each call that gives them one */
-  htone_optimizer* sgd_optimizer;
-  htone_optimizer* adam_optimizer;
-  htone_optimizer* adafactor_optimizer;
-  htone_optimizer* lion_optimizer;
-  htone_optimizer* rmsprop_optimizer;
-  htone_module* buffered_module; /* batch norm */
-  htone_module* parent_module;   /* sequential, with a linear layer as child "0" */
+  htone_module* buffered_module;        /* batch norm */
+  htone_module* parent_module;          /* sequential, with a linear layer as child "0" */
   htone_linear_options linear_options;
   htone_norm_options norm_options;
   htone_batch_norm_options batch_norm_options;
@@ -106,11 +101,7 @@ typedef struct Fixture {
   htone_multihead_attention_options multihead_attention_options;
   htone_transformer_options transformer_options; /* of a tiny model */
   htone_generate_options generate_options;       /* one new token */
-  htone_adamw_options adamw_options;
-  htone_adafactor_options adafactor_options;
-  htone_lion_options lion_options;
-  htone_rmsprop_options rmsprop_options;
-  htone_sgd_options sgd_options;
+  htone_optimizer_options optimizer_options;
   htone_ema_options ema_options;
   htone_norm_guard_options norm_guard_options;
   htone_sampler_options sampler_options;

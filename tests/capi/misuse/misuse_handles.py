@@ -115,23 +115,8 @@ OTHER_HANDLES = {
     ("htone_tensor_grad", "tensor"): "leaf",
     ("htone_tensor_item", "tensor"): "gradient",
     ("htone_tensor_zero_grad", "tensor"): "leaf",
-    ("htone_optimizer_create_adamw", "module"): "free_module",
-    ("htone_optimizer_create_sgd", "module"): "free_module",
-    ("htone_optimizer_create_adam", "module"): "free_module",
-    ("htone_optimizer_create_lion", "module"): "free_module",
-    ("htone_optimizer_create_rmsprop", "module"): "free_module",
-    ("htone_optimizer_create_adafactor", "module"): "free_module",
-    ("htone_optimizer_add_adafactor_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_adafactor_group", "optimizer"): "adafactor_optimizer",
-    ("htone_optimizer_add_adamw_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_adam_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_adam_group", "optimizer"): "adam_optimizer",
-    ("htone_optimizer_add_lion_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_lion_group", "optimizer"): "lion_optimizer",
-    ("htone_optimizer_add_rmsprop_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_rmsprop_group", "optimizer"): "rmsprop_optimizer",
-    ("htone_optimizer_add_sgd_group", "parameters"): "spare_parameters",
-    ("htone_optimizer_add_sgd_group", "optimizer"): "sgd_optimizer",
+    ("htone_optimizer_create", "module"): "free_module",
+    ("htone_optimizer_add_group", "parameters"): "spare_parameters",
 }
 
 OTHER_HANDLES |= {
@@ -167,9 +152,6 @@ OTHER_HANDLES |= {
     ("htone_gru_cell", "bias_hh"): "gru_bias",
     ("htone_group_all_to_all", "in"): "leaf",
 }
-for rule in ("adafactor", "adam", "lion", "rmsprop", "sgd"):
-    OTHER_HANDLES[f"htone_optimizer_{rule}_group", "optimizer"] = f"{rule}_optimizer"
-    OTHER_HANDLES[f"htone_optimizer_set_{rule}_group", "optimizer"] = f"{rule}_optimizer"
 
 # Results that are neither handles nor values, with the function that releases them.
 OTHER_RESULTS = {

@@ -61,7 +61,8 @@ void* make_object(HandleKind kind) {
       assert_ok(htone_module_state_dict(fixture.module, &made.state_dict));
       break;
     case kOptimizerHandle:
-      assert_ok(htone_optimizer_create_sgd(fixture.free_module, NULL, &made.optimizer));
+      assert_ok(htone_optimizer_create(fixture.free_module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT,
+                                       &made.optimizer));
       break;
     case kScheduleHandle:
       assert_ok(htone_schedule_create_constant(&made.schedule));

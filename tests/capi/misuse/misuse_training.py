@@ -52,6 +52,7 @@ TRAINING = {
     "seed": Values("7"),
     "split_seed": Values("7"),
     "outcome": Values("HTONE_LOAD_DONE", refuse(["0", "4", "-1"])),
+    ("htone_optimizer_options_init", "kind"): Values("HTONE_OPTIMIZER_ADAMW", refuse(["0", "7", "-1"])),
     ("htone_optimizer_match_name", "outcome"): Values("HTONE_LOAD_FRESH", refuse(["0", "4", "-1"])),
     "part": Values("HTONE_PART_TRAINING", refuse(["0", "3", "-1"])),
     "validation_share": Values("0.0", FINITE + refuse(["-0.1", "1.1"])),

@@ -24,7 +24,7 @@ static htone_module* make_gpt(const char* weights) {
 }
 
 static htone_optimizer* make_optimizer(htone_module* module) {
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.lr = 0.01;
   options.beta1 = 0.9;
   options.beta2 = 0.99;

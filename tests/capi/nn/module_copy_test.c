@@ -201,8 +201,8 @@ static void weights_of_every_storage_are_copied(void** state) {
   static const htone_master_storage kinds[] = {HTONE_MASTER_FULL, HTONE_MASTER_SPLIT, HTONE_MASTER_NONE};
   for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
     htone_module* module = make_linear(test_device(), 4, 4, 1);
-    htone_adamw_options options;
-    assert_ok(htone_adamw_options_init(&options));
+    htone_optimizer_options options;
+    assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
     options.compute_dtype = HTONE_BF16;
     options.master_storage = kinds[i];
     make_adamw(module, &options);

@@ -261,7 +261,8 @@ static void a33_parts_on_too_many_paths_have_no_names(void** state) {
   assert_fails(htone_module_buffer_count(module, &count), HTONE_ERROR_INVALID_ARGUMENT, "262144");
   assert_fails(htone_module_state_dict(module, &dict), HTONE_ERROR_INVALID_ARGUMENT, "262144");
   assert_fails(htone_parameters_create_from_module(module, &parameters), HTONE_ERROR_INVALID_ARGUMENT, "262144");
-  assert_fails(htone_optimizer_create_sgd(module, NULL, &optimizer), HTONE_ERROR_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer),
+               HTONE_ERROR_INVALID_ARGUMENT, "262144");
   assert_ok(htone_checkpoint_create(test_context(), test_folder(), &checkpoint));
   assert_ok(htone_checkpoint_add_module(checkpoint, "model", module));
   assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_ERROR_INVALID_ARGUMENT, "262144");

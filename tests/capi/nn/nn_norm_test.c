@@ -194,8 +194,8 @@ static void training_with_autocast_and_an_optimizer_moves_weights_and_statistics
   htone_module* layers[] = {make_linear(test_device(), 3, 2, 1), make_batch_norm1d(2, &options)};
   htone_module* module = make_sequential(2, layers);
   htone_autocast_policy* policy = NULL;
-  htone_adamw_options adamw;
-  assert_ok(htone_adamw_options_init(&adamw));
+  htone_optimizer_options adamw;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &adamw));
   adamw.compute_dtype = HTONE_BF16;
   adamw.lr = 0.1;
   assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));

@@ -354,8 +354,8 @@ static void an_lstm_learns_to_remember(void** state) {
   keep_tensor(target);
   htone_module* layers[] = {make_layer(htone_module_create_lstm, NULL, 1, 8), make_linear(test_device(), 8, 1, 1)};
   htone_module* model = make_sequential(2, layers);
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.lr = 0.03;
   htone_optimizer* optimizer = make_adamw(model, &options);
   double loss = 9;

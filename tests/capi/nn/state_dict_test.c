@@ -107,8 +107,8 @@ static void a_state_loads_into_a_module_of_the_same_shape(void** state) {
 }
 
 static htone_optimizer* make_adamw_in(htone_module* module, int32_t master_storage) {
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.compute_dtype = HTONE_BF16;
   options.grad_dtype = master_storage == HTONE_MASTER_SPLIT ? HTONE_BF16 : HTONE_F32;
   options.master_storage = master_storage;

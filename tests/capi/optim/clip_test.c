@@ -14,7 +14,7 @@ typedef struct Clipped {
 /* Two weights of 0 under SGD with a learning rate of 1: a step subtracts the gradients as the optimizer reads them. */
 static Clipped make_clipped(void) {
   static const double zeros[] = {0, 0};
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   Clipped made = {NULL, make_tensor(HTONE_F32, zeros, 1, 2), NULL};
   made.parameter = make_parameter("weights", made.weights);
   made.optimizer = make_sgd_over(make_parameters(made.parameter), &options);

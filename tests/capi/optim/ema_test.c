@@ -116,7 +116,7 @@ static const Form kForms[] = {{HTONE_MASTER_FULL, HTONE_F32},  {HTONE_MASTER_FUL
                               {HTONE_MASTER_NONE, HTONE_BF16}, {HTONE_MASTER_NONE, HTONE_F16}};
 
 static htone_optimizer* make_optimizer(htone_module* module, const Form* form) {
-  htone_sgd_options options = sgd_options(0.1);
+  htone_optimizer_options options = sgd_options(0.1);
   options.master_storage = form->master;
   options.compute_dtype = form->compute;
   return make_sgd_with(module, &options);

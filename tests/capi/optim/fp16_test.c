@@ -21,7 +21,7 @@ static htone_autocast_policy* make_fp16(void) {
 }
 
 static htone_optimizer* make_half_sgd(htone_module* module, double lr) {
-  htone_sgd_options options = sgd_options(lr);
+  htone_optimizer_options options = sgd_options(lr);
   options.compute_dtype = HTONE_F16;
   return make_sgd_with(module, &options);
 }

@@ -22,7 +22,7 @@ static htone_grad_scaler_options bounded_options(void) {
 
 static Trained make_trained(const htone_grad_scaler_options* options) {
   Trained trained = {.module = make_linear(test_device(), 2, 1, 1)};
-  assert_ok(htone_optimizer_create_adamw(trained.module, NULL, &trained.optimizer));
+  assert_ok(htone_optimizer_create(trained.module, NULL, &trained.optimizer));
   keep_optimizer(trained.optimizer);
   assert_ok(htone_grad_scaler_create(test_device(), options, &trained.scaler));
   keep_grad_scaler(trained.scaler);

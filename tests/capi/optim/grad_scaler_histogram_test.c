@@ -23,12 +23,12 @@ static htone_grad_scaler_options options_of(htone_scaler_preset preset) {
 /* A layer of two weights whose gradients are stored in f16. */
 static Training make_training(const htone_grad_scaler_options* options) {
   Training t = {NULL, make_linear(test_device(), 2, 1, 0), NULL};
-  htone_sgd_options sgd;
-  assert_ok(htone_sgd_options_init(&sgd));
+  htone_optimizer_options sgd;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &sgd));
   sgd.compute_dtype = sgd.grad_dtype = HTONE_F16;
   assert_ok(htone_grad_scaler_create(test_device(), options, &t.scaler));
   keep_grad_scaler(t.scaler);
-  assert_ok(htone_optimizer_create_sgd(t.module, &sgd, &t.optimizer));
+  assert_ok(htone_optimizer_create(t.module, &sgd, &t.optimizer));
   keep_optimizer(t.optimizer);
   return t;
 }

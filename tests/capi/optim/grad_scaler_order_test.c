@@ -22,7 +22,7 @@ typedef struct Game {
 static Player make_player(void) {
   Player player = {NULL, kReady, 0};
   htone_module* module = make_linear(test_device(), 2, 1, 1);
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &player.optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &player.optimizer));
   keep_optimizer(player.optimizer);
   backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
   return player;

@@ -34,12 +34,12 @@ typedef struct Trained {
 
 static Trained make_trained(void) {
   Trained trained = {NULL, NULL};
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.lr = 0.1;
   assert_ok(htone_module_create_linear(test_device(), 2, 1, NULL, &trained.module));
   keep_module(trained.module);
-  assert_ok(htone_optimizer_create_adamw(trained.module, &options, &trained.optimizer));
+  assert_ok(htone_optimizer_create(trained.module, &options, &trained.optimizer));
   keep_optimizer(trained.optimizer);
   return trained;
 }

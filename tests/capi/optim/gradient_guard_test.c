@@ -16,7 +16,7 @@ typedef struct Guarded {
 static Guarded make_guarded(htone_gradient_guard guard) {
   static const double zeros[] = {0, 0};
   static const char* const names[] = {"first", "second"};
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   Guarded made;
   htone_parameters* set = NULL;
   assert_ok(htone_parameters_create(&set));
@@ -137,7 +137,7 @@ static void parameters_of_the_library_take_every_master(void** state) {
     assert_values(weights, 0, 0, 0, 0, 0, 0, 0);
     assert_ok(htone_init_uniform(weights, 1, 2));
     assert_ok(htone_tensor_release(weights));
-    htone_sgd_options options = sgd_options(1);
+    htone_optimizer_options options = sgd_options(1);
     options.compute_dtype = HTONE_BF16;
     options.master_storage = masters[i];
     htone_optimizer* optimizer = make_sgd_over(make_parameters(position), &options);

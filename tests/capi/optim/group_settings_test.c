@@ -4,24 +4,24 @@
 
 #include "one_by_one.h"
 
-static htone_adamw_options adamw_group(htone_optimizer* optimizer, size_t index) {
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
-  assert_ok(htone_optimizer_adamw_group(optimizer, index, &options));
+static htone_optimizer_options adamw_group(htone_optimizer* optimizer, size_t index) {
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
+  assert_ok(htone_optimizer_group(optimizer, index, &options));
   return options;
 }
 
-static htone_sgd_options sgd_group(htone_optimizer* optimizer, size_t index) {
-  htone_sgd_options options;
-  assert_ok(htone_sgd_options_init(&options));
-  assert_ok(htone_optimizer_sgd_group(optimizer, index, &options));
+static htone_optimizer_options sgd_group(htone_optimizer* optimizer, size_t index) {
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
+  assert_ok(htone_optimizer_group(optimizer, index, &options));
   return options;
 }
 
 static void a_group_tells_the_options_that_it_was_made_with(void** state) {
   (void)state;
-  htone_adamw_options given;
-  assert_ok(htone_adamw_options_init(&given));
+  htone_optimizer_options given;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &given));
   given.compute_dtype = HTONE_BF16;
   given.lr = 0.25;
   given.beta1 = 0.8;
@@ -33,46 +33,42 @@ static void a_group_tells_the_options_that_it_was_made_with(void** state) {
   given.moment2_dtype = HTONE_U8;
   given.min_8bit_size = 100;
   given.master_storage = HTONE_MASTER_SPLIT;
-  const htone_adamw_options told = adamw_group(make_adamw(one_by_one(1), &given), 0);
+  const htone_optimizer_options told = adamw_group(make_adamw(one_by_one(1), &given), 0);
   assert_memory_equal(&told, &given, sizeof given);
 }
 
-/* Makes an optimizer of another rule over new parameters, and compares what its group tells with the defaults. */
-#define assert_tells_defaults(rule, options_of)                                                        \
-  do {                                                                                                 \
-    htone_##options_of##_options given, told;                                                          \
-    htone_optimizer* optimizer = NULL;                                                                 \
-    assert_ok(htone_##rule##_options_init(&given));                                                    \
-    assert_ok(htone_##rule##_options_init(&told));                                                     \
-    given.lr = 0.375;                                                                                  \
-    given.weight_decay = 0.5;                                                                          \
-    assert_ok(htone_optimizer_create_##rule(make_linear(test_device(), 2, 2, 1), &given, &optimizer)); \
-    keep_optimizer(optimizer);                                                                         \
-    assert_ok(htone_optimizer_##rule##_group(optimizer, 0, &told));                                    \
-    assert_memory_equal(&told, &given, sizeof given);                                                  \
-    told.lr = 0.75;                                                                                    \
-    assert_ok(htone_optimizer_set_##rule##_group(optimizer, 0, &told));                                \
-    assert_ok(htone_optimizer_##rule##_group(optimizer, 0, &given));                                   \
-    assert_memory_equal(&told, &given, sizeof given);                                                  \
-  } while (0)
+/* Makes an optimizer over new parameters, and compares what its group tells with what it got. */
+static void assert_tells_options(htone_optimizer_kind kind) {
+  htone_optimizer_options given, told;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_optimizer_options_init(kind, &given));
+  assert_ok(htone_optimizer_options_init(kind, &told));
+  given.lr = 0.375;
+  given.weight_decay = 0.5;
+  assert_ok(htone_optimizer_create(make_linear(test_device(), 2, 2, 1), &given, &optimizer));
+  keep_optimizer(optimizer);
+  assert_ok(htone_optimizer_group(optimizer, 0, &told));
+  assert_memory_equal(&told, &given, sizeof given);
+  told.lr = 0.75;
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &told));
+  assert_ok(htone_optimizer_group(optimizer, 0, &given));
+  assert_memory_equal(&told, &given, sizeof given);
+}
 
-static void every_rule_tells_and_takes_its_options(void** state) {
+static void every_kind_tells_and_takes_its_options(void** state) {
   (void)state;
-  assert_tells_defaults(adafactor, adafactor);
-  assert_tells_defaults(adam, adamw);
-  assert_tells_defaults(adamw, adamw);
-  assert_tells_defaults(lion, lion);
-  assert_tells_defaults(rmsprop, rmsprop);
-  assert_tells_defaults(sgd, sgd);
+  for (int kind = HTONE_OPTIMIZER_ADAMW; kind <= HTONE_OPTIMIZER_ADAFACTOR; ++kind) {
+    assert_tells_options((htone_optimizer_kind)kind);
+  }
 }
 
 static void an_older_program_gets_as_many_fields_as_it_knows(void** state) {
   (void)state;
   htone_optimizer* optimizer = make_sgd(one_by_one(1), 0.5);
-  htone_sgd_options options;
+  htone_optimizer_options options;
   memset(&options, 0x5a, sizeof options);
   options.struct_size = 16; /* up to lr */
-  assert_ok(htone_optimizer_sgd_group(optimizer, 0, &options));
+  assert_ok(htone_optimizer_group(optimizer, 0, &options));
   assert_true(options.lr == 0.5 && options.struct_size == 16);
   assert_int_equal(((unsigned char*)&options)[16], 0x5a);
 }
@@ -80,20 +76,20 @@ static void an_older_program_gets_as_many_fields_as_it_knows(void** state) {
 /* A25: AdamW's defaults are not the group's, and not those of Adam. */
 static void fields_that_an_older_program_lacks_stay_as_they_are(void** state) {
   (void)state;
-  htone_adamw_options given = HTONE_ADAMW_OPTIONS_INIT, shorter, told = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options given = HTONE_ADAM_OPTIONS_INIT, shorter, told = HTONE_ADAMW_OPTIONS_INIT;
   htone_optimizer* optimizer = NULL;
   given.compute_dtype = HTONE_BF16;
   given.beta2 = 0.75;
   given.weight_decay = 0.5;
   given.moment1_dtype = HTONE_BF16;
-  assert_ok(htone_optimizer_create_adam(one_by_one(1), &given, &optimizer));
+  assert_ok(htone_optimizer_create(one_by_one(1), &given, &optimizer));
   keep_optimizer(optimizer);
   memset(&shorter, 0xff, sizeof shorter);
-  memcpy(&shorter, &given, offsetof(htone_adamw_options, beta2));
-  shorter.struct_size = offsetof(htone_adamw_options, beta2);
+  memcpy(&shorter, &given, offsetof(htone_optimizer_options, beta2));
+  shorter.struct_size = offsetof(htone_optimizer_options, beta2);
   shorter.beta1 = given.beta1 = 0.25;
-  assert_ok(htone_optimizer_set_adam_group(optimizer, 0, &shorter));
-  assert_ok(htone_optimizer_adam_group(optimizer, 0, &told));
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &shorter));
+  assert_ok(htone_optimizer_group(optimizer, 0, &told));
   assert_memory_equal(&told, &given, sizeof given);
 }
 
@@ -101,19 +97,19 @@ static void fields_that_an_older_program_lacks_stay_as_they_are(void** state) {
 static void changed_settings_hold_from_the_next_step_on(void** state) {
   (void)state;
   htone_module* changed = one_by_one(1);
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.lr = 0.1;
   htone_optimizer* optimizer = make_adamw(changed, &options);
   train_one_step(optimizer, changed, 1);
-  const htone_adamw_options first = adamw_group(optimizer, 0);
-  htone_adamw_options second = first;
+  const htone_optimizer_options first = adamw_group(optimizer, 0);
+  htone_optimizer_options second = first;
   second.lr = 0.2;
   second.beta1 = 0.5;
   second.beta2 = 0.75;
   second.epsilon = 0.25;
   second.weight_decay = 0.5;
-  assert_ok(htone_optimizer_set_adamw_group(optimizer, 0, &second));
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &second));
   train_one_step(optimizer, changed, 1);
   /* The gradient is 1 in both steps. */
   const double m = 0.5 * 0.1 + 0.5, v = 0.75 * 0.001 + 0.25;
@@ -125,12 +121,12 @@ static void changed_settings_hold_from_the_next_step_on(void** state) {
 static void each_group_is_changed_alone(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  const htone_sgd_options slow = sgd_options(0.125), fast = sgd_options(0.5);
+  const htone_optimizer_options slow = sgd_options(0.125), fast = sgd_options(0.5);
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &slow);
-  assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*bias"), &fast));
-  htone_sgd_options second = sgd_group(optimizer, 1);
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(module, "*bias"), &fast));
+  htone_optimizer_options second = sgd_group(optimizer, 1);
   second.weight_decay = 1;
-  assert_ok(htone_optimizer_set_sgd_group(optimizer, 1, &second));
+  assert_ok(htone_optimizer_set_group(optimizer, 1, &second));
   assert_true(sgd_group(optimizer, 0).weight_decay == 0 && sgd_group(optimizer, 1).weight_decay == 1);
   train_one_step(optimizer, module, 1);
   assert_near(value_of(module, 0), 0.875, 0);
@@ -144,11 +140,11 @@ static void the_learning_rate_is_that_of_set_group_lr(void** state) {
   assert_ok(htone_schedule_create_linear(0.5, 0.5, 1, &half));
   assert_ok(htone_optimizer_set_schedule(optimizer, keep_schedule(half)));
   assert_ok(htone_optimizer_set_group_lr(optimizer, 0, 0.25));
-  htone_sgd_options options = sgd_group(optimizer, 0);
+  htone_optimizer_options options = sgd_group(optimizer, 0);
   assert_true(options.lr == 0.25); /* its own, without the schedule */
   double lr = 0;
   options.lr = 1;
-  assert_ok(htone_optimizer_set_sgd_group(optimizer, 0, &options));
+  assert_ok(htone_optimizer_set_group(optimizer, 0, &options));
   assert_ok(htone_optimizer_group_lr(optimizer, 0, &lr));
   assert_true(lr == 0.5);
 }
@@ -156,70 +152,68 @@ static void the_learning_rate_is_that_of_set_group_lr(void** state) {
 static void storage_cannot_change(void** state) {
   (void)state;
   htone_optimizer* optimizer = make_adamw(one_by_one(1), NULL);
-  const htone_adamw_options own = adamw_group(optimizer, 0);
-  htone_adamw_options other = own;
+  const htone_optimizer_options own = adamw_group(optimizer, 0);
+  htone_optimizer_options other = own;
   other.compute_dtype = HTONE_BF16;
-  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
                "options.compute_dtype=bf16, expected the group's f32");
   other.compute_dtype = own.compute_dtype;
   other.moment1_dtype = HTONE_I8;
-  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
                "options.moment1_dtype=i8, expected the group's f32");
   other = own;
   other.moment2_dtype = HTONE_U8;
-  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT, "moment2_dtype");
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT, "moment2_dtype");
   other = own;
   other.min_8bit_size = 0;
-  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
                "options.min_8bit_size=0, expected the group's 4096");
-  const htone_adamw_options kept = adamw_group(optimizer, 0);
+  const htone_optimizer_options kept = adamw_group(optimizer, 0);
   assert_memory_equal(&kept, &own, sizeof own);
-  htone_adamw_options bf16 = own;
+  htone_optimizer_options bf16 = own;
   bf16.compute_dtype = HTONE_BF16;
   htone_optimizer* narrow = make_adamw(one_by_one(1), &bf16);
   bf16.master_storage = HTONE_MASTER_SPLIT;
-  assert_fails(htone_optimizer_set_adamw_group(narrow, 0, &bf16), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_optimizer_set_group(narrow, 0, &bf16), HTONE_ERROR_INVALID_ARGUMENT,
                "options.master_storage=1, expected the group's 0");
   bf16.master_storage = HTONE_MASTER_FULL;
   bf16.grad_dtype = HTONE_BF16;
-  assert_fails(htone_optimizer_set_adamw_group(narrow, 0, &bf16), HTONE_ERROR_INVALID_ARGUMENT, "grad_dtype");
+  assert_fails(htone_optimizer_set_group(narrow, 0, &bf16), HTONE_ERROR_INVALID_ARGUMENT, "grad_dtype");
 }
 
 static void a_moment_cannot_be_added_or_removed(void** state) {
   (void)state;
   htone_optimizer* plain = make_sgd(one_by_one(1), 0.5);
-  htone_sgd_options options = sgd_group(plain, 0);
+  htone_optimizer_options options = sgd_group(plain, 0);
   options.momentum = 0.5;
-  assert_fails(htone_optimizer_set_sgd_group(plain, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "momentum");
+  assert_fails(htone_optimizer_set_group(plain, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "momentum");
   htone_optimizer* heavy = make_sgd_with(one_by_one(1), &options);
   options.momentum = 0.25;
-  assert_ok(htone_optimizer_set_sgd_group(heavy, 0, &options));
+  assert_ok(htone_optimizer_set_group(heavy, 0, &options));
   options.momentum = 0;
-  assert_fails(htone_optimizer_set_sgd_group(heavy, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "momentum");
+  assert_fails(htone_optimizer_set_group(heavy, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "momentum");
   assert_true(sgd_group(heavy, 0).momentum == 0.25);
 }
 
 static void other_kinds_groups_and_numbers_are_refused(void** state) {
   (void)state;
   htone_optimizer* optimizer = make_sgd(one_by_one(1), 0.5);
-  htone_adamw_options adamw;
-  assert_ok(htone_adamw_options_init(&adamw));
-  assert_fails(htone_optimizer_adamw_group(optimizer, 0, &adamw), HTONE_ERROR_INVALID_ARGUMENT,
-               "of kind sgd, expected adamw");
-  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &adamw), HTONE_ERROR_INVALID_ARGUMENT, "of kind sgd");
-  htone_sgd_options options = sgd_group(optimizer, 0);
-  assert_fails(htone_optimizer_sgd_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
-  assert_fails(htone_optimizer_set_sgd_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
+  htone_optimizer_options adamw;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &adamw));
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &adamw), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.kind is that of adamw, expected the optimizer's, sgd");
+  htone_optimizer_options options = sgd_group(optimizer, 0);
+  assert_fails(htone_optimizer_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
+  assert_fails(htone_optimizer_set_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
   options.weight_decay = NAN;
-  assert_fails(htone_optimizer_set_sgd_group(optimizer, 0, &options), HTONE_ERROR_INVALID_ARGUMENT,
-               "options.weight_decay");
-  assert_fails(htone_optimizer_set_sgd_group(optimizer, 0, NULL), HTONE_ERROR_INVALID_ARGUMENT, "options is NULL");
+  assert_fails(htone_optimizer_set_group(optimizer, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "options.weight_decay");
+  assert_fails(htone_optimizer_set_group(optimizer, 0, NULL), HTONE_ERROR_INVALID_ARGUMENT, "options is NULL");
 }
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_group_tells_the_options_that_it_was_made_with),
-      cmocka_unit_test(every_rule_tells_and_takes_its_options),
+      cmocka_unit_test(every_kind_tells_and_takes_its_options),
       cmocka_unit_test(an_older_program_gets_as_many_fields_as_it_knows),
       cmocka_unit_test(fields_that_an_older_program_lacks_stay_as_they_are),
       cmocka_unit_test(changed_settings_hold_from_the_next_step_on),

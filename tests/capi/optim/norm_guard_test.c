@@ -26,7 +26,7 @@ static Guarded make_guarded(void) {
 }
 
 static htone_optimizer* sgd_under(const Guarded* guarded, const htone_norm_guard_options* guard) {
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   htone_optimizer* optimizer = make_sgd_over(guarded->set, &options);
   assert_ok(htone_optimizer_set_norm_guard(optimizer, guard));
   return optimizer;
@@ -154,10 +154,10 @@ static void the_norm_is_unscaled_and_before_clipping(void** state) {
 
 static htone_step_outcome large_step(htone_gradient_guard guard, int squares, double limit) {
   const Guarded guarded = make_guarded();
-  const htone_sgd_options sgd = sgd_options(1);
+  const htone_optimizer_options sgd = sgd_options(1);
   htone_optimizer* optimizer = NULL;
   if (squares) {
-    assert_ok(htone_optimizer_create_adamw_over(guarded.set, NULL, &optimizer));
+    assert_ok(htone_optimizer_create_over(guarded.set, NULL, &optimizer));
     keep_optimizer(optimizer);
   } else {
     optimizer = make_sgd_over(guarded.set, &sgd);

@@ -13,7 +13,7 @@ typedef struct Reference {
   int step;
 } Reference;
 
-static void adamw_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
+static void adamw_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
   ++r->step;
   for (int i = 0; i < kSize; ++i) {
     const double g = gradient[i];
@@ -27,15 +27,15 @@ static void adamw_reference(Reference* r, const double* gradient, const htone_ad
 }
 
 /* Like AdamW, except for the weight decay. */
-static void adam_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
-  htone_adamw_options still = *o;
+static void adam_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
+  htone_optimizer_options still = *o;
   double decayed[kSize];
   still.weight_decay = 0;
   for (int i = 0; i < kSize; ++i) decayed[i] = gradient[i] + o->weight_decay * r->weights[i];
   adamw_reference(r, decayed, &still);
 }
 
-static void lion_reference(Reference* r, const double* gradient, const htone_lion_options* o) {
+static void lion_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
   for (int i = 0; i < kSize; ++i) {
     const double direction = o->beta1 * r->first[i] + (1 - o->beta1) * gradient[i];
     r->weights[i] -= o->lr * ((direction > 0) - (direction < 0) + o->weight_decay * r->weights[i]);
@@ -44,7 +44,7 @@ static void lion_reference(Reference* r, const double* gradient, const htone_lio
 }
 
 /* As PyTorch: the mean square (second) and the mean (third) of the gradients, which a centered step subtracts. */
-static void rmsprop_reference(Reference* r, const double* gradient, const htone_rmsprop_options* o) {
+static void rmsprop_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
   for (int i = 0; i < kSize; ++i) {
     const double g = gradient[i] + o->weight_decay * r->weights[i];
     r->second[i] = o->alpha * r->second[i] + (1 - o->alpha) * g * g;
@@ -55,7 +55,7 @@ static void rmsprop_reference(Reference* r, const double* gradient, const htone_
   }
 }
 
-static void sgd_reference(Reference* r, const double* gradient, const htone_sgd_options* o) {
+static void sgd_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
   ++r->step;
   for (int i = 0; i < kSize; ++i) {
     double g = gradient[i] + o->weight_decay * r->weights[i];
@@ -97,12 +97,16 @@ static void adamw_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8,       0.95, 1e-6, 0.1,
-                                       HTONE_F32,      HTONE_F32, 0,    HTONE_F32, 0};
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
+  options.lr = 1e-2;
+  options.beta1 = 0.8;
+  options.beta2 = 0.95;
+  options.epsilon = 1e-6;
+  options.weight_decay = 0.1;
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
-  assert_ok(htone_optimizer_create_adamw(module, &options, &optimizer));
+  assert_ok(htone_optimizer_create(module, &options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
@@ -118,14 +122,14 @@ static void adam_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  htone_adamw_options options;
+  htone_optimizer_options options;
   htone_optimizer* optimizer = NULL;
   Reference reference;
-  assert_ok(htone_adam_options_init(&options));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAM, &options));
   options.lr = 1e-2;
   options.weight_decay = 0.1;
   begin_reference(&reference, module);
-  assert_ok(htone_optimizer_create_adam(module, &options, &optimizer));
+  assert_ok(htone_optimizer_create(module, &options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
@@ -143,16 +147,16 @@ static void lion_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  htone_lion_options options;
+  htone_optimizer_options options;
   htone_optimizer* optimizer = NULL;
   Reference reference;
-  assert_ok(htone_lion_options_init(&options));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_LION, &options));
   options.lr = 1e-3;
   options.beta1 = 0.75;
   options.beta2 = 0.875;
   options.weight_decay = 0.1;
   begin_reference(&reference, module);
-  assert_ok(htone_optimizer_create_lion(module, &options, &optimizer));
+  assert_ok(htone_optimizer_create(module, &options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     double gradient[kSize];
@@ -172,7 +176,7 @@ static void lion_steps_nowhere_without_a_direction(void** state) {
   double gradient[kSize] = {0};
   Reference before;
   begin_reference(&before, module);
-  assert_ok(htone_optimizer_create_lion(module, NULL, &optimizer));
+  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_LION_OPTIONS_INIT, &optimizer));
   train_one_step(keep_optimizer(optimizer), weights, make_tensor(HTONE_F32, gradient, 2, kRows, kColumns));
   assert_follows(module, &before);
   gradient[3] = NAN;
@@ -191,7 +195,7 @@ static double root_mean_square(const double* values) {
 }
 
 /* As PyTorch: the means of rows (first) and columns (second) of the squared gradients. */
-static void adafactor_reference(Reference* r, const double* gradient, const htone_adafactor_options* o) {
+static void adafactor_reference(Reference* r, const double* gradient, const htone_optimizer_options* o) {
   const double share = pow(++r->step, o->beta2_decay);
   const double scale = fmax(o->epsilon2, root_mean_square(r->weights)) * fmin(o->lr, 1 / sqrt(r->step));
   double update[kSize], mean = 0;
@@ -220,13 +224,13 @@ static void adafactor_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  htone_adafactor_options options;
+  htone_optimizer_options options;
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
-  assert_ok(htone_adafactor_options_init(&options));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAFACTOR, &options));
   options.weight_decay = 0.1;
-  assert_ok(htone_optimizer_create_adafactor(module, &options, &optimizer));
+  assert_ok(htone_optimizer_create(module, &options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
@@ -240,19 +244,19 @@ static void adafactor_follows_its_formula_for_200_steps(void** state) {
 
 static void adafactor_has_the_defaults_of_pytorch(void** state) {
   (void)state;
-  htone_adafactor_options options;
-  assert_ok(htone_adafactor_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAFACTOR, &options));
   assert_true(options.lr == 1e-2 && options.beta2_decay == -0.8 && options.clip_threshold == 1);
   assert_true(options.epsilon1 == 0x1p-23 && options.epsilon2 == 1e-3 && options.weight_decay == 0);
 }
 
-static void follow_rmsprop(const htone_rmsprop_options* options) {
+static void follow_rmsprop(const htone_optimizer_options* options) {
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
-  assert_ok(htone_optimizer_create_rmsprop(module, options, &optimizer));
+  assert_ok(htone_optimizer_create(module, options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
@@ -267,8 +271,8 @@ static void follow_rmsprop(const htone_rmsprop_options* options) {
 static void rmsprop_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   for (int variant = 0; variant < 8; ++variant) {
-    htone_rmsprop_options options;
-    assert_ok(htone_rmsprop_options_init(&options));
+    htone_optimizer_options options;
+    assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &options));
     options.lr = 1e-3;
     options.alpha = 0.9;
     options.weight_decay = variant & 1 ? 0.1 : 0;
@@ -281,19 +285,19 @@ static void rmsprop_follows_its_formula_for_200_steps(void** state) {
 
 static void rmsprop_has_the_defaults_of_pytorch(void** state) {
   (void)state;
-  htone_rmsprop_options options;
-  assert_ok(htone_rmsprop_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &options));
   assert_true(options.lr == 1e-2 && options.alpha == 0.99 && options.epsilon == 1e-8);
   assert_true(options.weight_decay == 0 && options.momentum == 0 && options.centered == 0);
 }
 
-static void follow_sgd(const htone_sgd_options* options) {
+static void follow_sgd(const htone_optimizer_options* options) {
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
-  assert_ok(htone_optimizer_create_sgd(module, options, &optimizer));
+  assert_ok(htone_optimizer_create(module, options, &optimizer));
   keep_optimizer(optimizer);
   for (uint32_t step = 0; step < kSteps; ++step) {
     htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
@@ -307,14 +311,19 @@ static void follow_sgd(const htone_sgd_options* options) {
 
 static void sgd_follows_its_formula_for_200_steps(void** state) {
   (void)state;
-  static const htone_sgd_options kVariants[] = {
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0, 0, HTONE_F32, HTONE_F32, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0.1, 0, HTONE_F32, HTONE_F32, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 0, HTONE_F32, HTONE_F32, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.8, 0.3, 0, 0, HTONE_F32, HTONE_F32, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 1, HTONE_F32, HTONE_F32, 0, 0},
-  };
-  for (size_t i = 0; i < COUNT_OF(kVariants); ++i) follow_sgd(&kVariants[i]);
+  static const struct {
+    double momentum, dampening, weight_decay;
+    int32_t nesterov;
+  } kVariants[] = {{0, 0, 0, 0}, {0, 0, 0.1, 0}, {0.9, 0, 0.01, 0}, {0.8, 0.3, 0, 0}, {0.9, 0, 0.01, 1}};
+  for (size_t i = 0; i < COUNT_OF(kVariants); ++i) {
+    htone_optimizer_options options = HTONE_SGD_OPTIONS_INIT;
+    options.lr = 0.02;
+    options.momentum = kVariants[i].momentum;
+    options.dampening = kVariants[i].dampening;
+    options.weight_decay = kVariants[i].weight_decay;
+    options.nesterov = kVariants[i].nesterov;
+    follow_sgd(&options);
+  }
 }
 
 int main(int argc, char** argv) {

@@ -7,9 +7,9 @@
 
 /* Weights use `lr`, biases use `bias_lr`. */
 static htone_optimizer* make_groups(htone_module* module, double lr, double bias_lr) {
-  const htone_sgd_options weights = sgd_options(lr), biases = sgd_options(bias_lr);
+  const htone_optimizer_options weights = sgd_options(lr), biases = sgd_options(bias_lr);
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &weights);
-  assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*bias"), &biases));
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(module, "*bias"), &biases));
   return optimizer;
 }
 
@@ -123,17 +123,17 @@ static void nothing_is_stepped_where_the_hosts_schedule_fails(void** state) {
 static void decay_and_betas_are_those_of_the_group(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  htone_adamw_options decaying, still;
+  htone_optimizer_options decaying, still;
   htone_optimizer* optimizer = NULL;
-  assert_ok(htone_adamw_options_init(&decaying));
-  assert_ok(htone_adamw_options_init(&still));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &decaying));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &still));
   decaying.lr = 0.1;
   decaying.weight_decay = 0.5;
   still.weight_decay = 0;
   still.lr = 0.01;
   still.beta1 = still.beta2 = 0;
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(module, "weight"), &decaying, &optimizer));
-  assert_ok(htone_optimizer_add_adamw_group(keep_optimizer(optimizer), parameters_matching(module, "bias"), &still));
+  assert_ok(htone_optimizer_create_over(parameters_matching(module, "weight"), &decaying, &optimizer));
+  assert_ok(htone_optimizer_add_group(keep_optimizer(optimizer), parameters_matching(module, "bias"), &still));
   train_one_step(optimizer, module, 1);
   train_one_step(optimizer, module, 2);
   /* The weight: 1 - 0.05 - 0.1, then moments of 0.29 / 0.19 and sqrt(0.004999 / 0.001999) for the gradients 1 and 2. */
@@ -145,13 +145,13 @@ static void decay_and_betas_are_those_of_the_group(void** state) {
 static void storage_is_that_of_the_group(void** state) {
   (void)state;
   htone_module* module = one_by_one(0.3);
-  htone_adamw_options split;
+  htone_optimizer_options split;
   htone_optimizer* optimizer = NULL;
-  assert_ok(htone_adamw_options_init(&split));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &split));
   split.compute_dtype = split.grad_dtype = split.moment1_dtype = HTONE_BF16;
   split.master_storage = HTONE_MASTER_SPLIT;
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(module, "weight"), &split, &optimizer));
-  assert_ok(htone_optimizer_add_adamw_group(keep_optimizer(optimizer), parameters_matching(module, "bias"), NULL));
+  assert_ok(htone_optimizer_create_over(parameters_matching(module, "weight"), &split, &optimizer));
+  assert_ok(htone_optimizer_add_group(keep_optimizer(optimizer), parameters_matching(module, "bias"), NULL));
   assert_int_equal(dtype_of(weights_of(module, 0)), HTONE_BF16);
   assert_int_equal(dtype_of(weights_of(module, 1)), HTONE_F32);
   train_one_step(optimizer, module, 1);
@@ -166,14 +166,14 @@ static void a_group_added_late_trains_as_a_new_optimizer_does(void** state) {
   (void)state;
   htone_module *late = one_by_one(1), *fresh = one_by_one(1);
   htone_optimizer *grown = NULL, *other = NULL;
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(late, "weight"), NULL, &grown));
+  assert_ok(htone_optimizer_create_over(parameters_matching(late, "weight"), NULL, &grown));
   keep_optimizer(grown);
   for (int step = 0; step < 7; ++step) {
     give_gradient(late, 0, 1);
     assert_ok(htone_optimizer_step(grown));
   }
-  assert_ok(htone_optimizer_add_adamw_group(grown, parameters_matching(late, "bias"), NULL));
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(fresh, "bias"), NULL, &other));
+  assert_ok(htone_optimizer_add_group(grown, parameters_matching(late, "bias"), NULL));
+  assert_ok(htone_optimizer_create_over(parameters_matching(fresh, "bias"), NULL, &other));
   keep_optimizer(other);
   for (int step = 0; step < 3; ++step) {
     train_one_step(grown, late, 1 + step);
@@ -187,13 +187,13 @@ static void a_group_added_late_trains_as_a_new_optimizer_does(void** state) {
 static void a_late_group_starts_its_momentum_from_its_first_gradient(void** state) {
   (void)state;
   htone_module* module = one_by_one(0);
-  htone_sgd_options options = sgd_options(1);
+  htone_optimizer_options options = sgd_options(1);
   options.momentum = 0.5;
   options.dampening = 0.5;
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "weight"), &options);
   give_gradient(module, 0, 1);
   assert_ok(htone_optimizer_step(optimizer));
-  assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options));
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(module, "bias"), &options));
   train_one_step(optimizer, module, 1);
   assert_near(value_of(module, 1), -1, 0); /* not dampened */
 }
@@ -202,35 +202,35 @@ static void a_parameter_is_in_one_group_alone(void** state) {
   (void)state;
   htone_module* parts[] = {one_by_one(1), one_by_one(1)};
   htone_module* module = make_sequential(2, parts);
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   htone_optimizer *optimizer = make_sgd_over(parameters_matching(module, "1.bias"), &options), *other = NULL;
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options),
-               HTONE_ERROR_STATE, "1.bias");
-  assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_ERROR_STATE,
+  assert_fails(htone_optimizer_add_group(optimizer, parameters_matching(module, "*.*"), &options), HTONE_ERROR_STATE,
+               "1.bias");
+  assert_fails(htone_optimizer_create_over(parameters_of_module(module), &options, &other), HTONE_ERROR_STATE,
                "1.bias");
   assert_null(other);
   assert_int_equal(group_count_of(optimizer), 1);
   assert_ok(
       /* the failed call left them free */
-      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "0.*"), &options));
+      htone_optimizer_add_group(optimizer, parameters_matching(module, "0.*"), &options));
 }
 
 static void a_group_needs_parameters_and_an_optimizer_of_its_kind(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
   htone_optimizer *optimizer = NULL, *none = NULL;
-  assert_fails(htone_optimizer_create_adamw_over(parameters_matching(module, "nothing*"), NULL, &none),
-               HTONE_ERROR_STATE, "parameters");
-  assert_ok(htone_optimizer_create_adamw_over(parameters_matching(module, "weight"), NULL, &optimizer));
+  assert_fails(htone_optimizer_create_over(parameters_matching(module, "nothing*"), NULL, &none), HTONE_ERROR_STATE,
+               "parameters");
+  assert_ok(htone_optimizer_create_over(parameters_matching(module, "weight"), NULL, &optimizer));
   keep_optimizer(optimizer);
-  assert_fails(htone_optimizer_add_adamw_group(optimizer, parameters_matching(module, "nothing*"), NULL),
-               HTONE_ERROR_STATE, "parameters");
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
-  assert_fails(htone_optimizer_add_adam_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
-  assert_fails(htone_optimizer_add_lion_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
+  assert_fails(htone_optimizer_add_group(optimizer, parameters_matching(module, "nothing*"), NULL), HTONE_ERROR_STATE,
+               "parameters");
+  for (int kind = HTONE_OPTIMIZER_ADAM; kind <= HTONE_OPTIMIZER_ADAFACTOR; ++kind) {
+    htone_optimizer_options other;
+    assert_ok(htone_optimizer_options_init((htone_optimizer_kind)kind, &other));
+    assert_fails(htone_optimizer_add_group(optimizer, parameters_matching(module, "bias"), &other),
+                 HTONE_ERROR_INVALID_ARGUMENT, "expected the optimizer's, adamw");
+  }
   assert_int_equal(group_count_of(optimizer), 1);
   double lr = -1;
   assert_fails(htone_optimizer_group_lr(optimizer, 1, &lr), HTONE_ERROR_INVALID_ARGUMENT, "index=1 is outside [0, 1)");
@@ -274,17 +274,17 @@ static void a_step_is_skipped_for_all_groups_and_the_offender_named(void** state
 static void no_group_comes_between_unscale_and_step(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "weight"), &options);
   htone_grad_scaler* scaler = NULL;
   assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
   keep_grad_scaler(scaler);
   give_gradient(module, 0, 1);
   assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options),
-               HTONE_ERROR_STATE, "unscaled");
+  assert_fails(htone_optimizer_add_group(optimizer, parameters_matching(module, "bias"), &options), HTONE_ERROR_STATE,
+               "unscaled");
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options));
+  assert_ok(htone_optimizer_add_group(optimizer, parameters_matching(module, "bias"), &options));
 }
 
 int main(int argc, char** argv) {

@@ -8,9 +8,9 @@
 
 enum { kSide = 32, kSize = kSide * kSide };
 
-static htone_adamw_options storage(htone_master_storage master, htone_dtype compute, htone_dtype grad) {
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+static htone_optimizer_options storage(htone_master_storage master, htone_dtype compute, htone_dtype grad) {
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.weight_decay = 0;
   options.master_storage = master;
   options.compute_dtype = compute;
@@ -19,7 +19,7 @@ static htone_adamw_options storage(htone_master_storage master, htone_dtype comp
 }
 
 static htone_optimizer* make_sgd_in(htone_module* module, double lr, htone_master_storage master, htone_dtype compute) {
-  htone_sgd_options options = sgd_options(lr);
+  htone_optimizer_options options = sgd_options(lr);
   options.master_storage = master;
   options.compute_dtype = compute;
   return make_sgd_with(module, &options);
@@ -98,13 +98,13 @@ static void every_form_takes_the_bytes_that_it_promises(void** state) {
     const Form* form = &kForms[i];
     htone_device* device = make_device(make_context(1, 0));
     htone_module* module = make_linear(device, kSide, kSide, 0);
-    htone_adamw_options options = storage(form->master, form->compute, form->grad);
+    htone_optimizer_options options = storage(form->master, form->compute, form->grad);
     htone_memory_stats stats = {.struct_size = sizeof stats};
     htone_optimizer* optimizer = NULL;
     options.moment1_dtype = form->moment1;
     options.moment2_dtype = form->moment2;
     options.min_8bit_size = kSize; /* the weights have as many */
-    assert_ok(htone_optimizer_create_adamw(module, &options, &optimizer));
+    assert_ok(htone_optimizer_create(module, &options, &optimizer));
     train(keep_optimizer(optimizer), module, 2);
     assert_ok(htone_device_memory_stats(device, &stats));
     assert_int_equal(stats.by_category[HTONE_MEMORY_PARAMETERS], form->parameters * kSize);
@@ -115,47 +115,45 @@ static void every_form_takes_the_bytes_that_it_promises(void** state) {
   }
 }
 
-/* Reads the weights after three steps with noise as gradients. `settings` may give moments the dtypes `first` and
- * `second`, which are those of 8-bit codes, or FP32 for a min_size of -1. */
-#define READ_TRAINED_WEIGHTS(rule, options_of, settings, min_size, out_weights)                                      \
-  do {                                                                                                               \
-    const htone_dtype first = (min_size) < 0 ? HTONE_F32 : HTONE_I8, second = (min_size) < 0 ? HTONE_F32 : HTONE_U8; \
-    htone_module* module = module_of_ones(test_device());                                                            \
-    htone_##options_of##_options options;                                                                            \
-    htone_optimizer* optimizer = NULL;                                                                               \
-    assert_ok(htone_##rule##_options_init(&options));                                                                \
-    assert_int_equal(options.min_8bit_size, 4096);                                                                   \
-    (void)second;                                                                                                    \
-    settings;                                                                                                        \
-    if ((min_size) >= 0) options.min_8bit_size = min_size;                                                           \
-    assert_ok(htone_optimizer_create_##rule(module, &options, &optimizer));                                          \
-    keep_optimizer(optimizer);                                                                                       \
-    for (uint32_t step = 0; step < 3; ++step) {                                                                      \
-      htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kSide, kSide);                                         \
-      assert_ok(htone_optimizer_zero_grad(optimizer));                                                               \
-      backward(sum_of(apply2(htone_mul, weights_of(module, 0), gradient)));                                          \
-      assert_ok(htone_optimizer_step(optimizer));                                                                    \
-    }                                                                                                                \
-    assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_F32), HTONE_F32, out_weights, 4 * (size_t)kSize));   \
-  } while (0)
+/* Reads the weights after three steps with noise as gradients. */
+static void read_trained_weights(const htone_optimizer_options* options, float* out_weights) {
+  htone_module* module = module_of_ones(test_device());
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_optimizer_create(module, options, &optimizer));
+  keep_optimizer(optimizer);
+  for (uint32_t step = 0; step < 3; ++step) {
+    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kSide, kSide);
+    assert_ok(htone_optimizer_zero_grad(optimizer));
+    backward(sum_of(apply2(htone_mul, weights_of(module, 0), gradient)));
+    assert_ok(htone_optimizer_step(optimizer));
+  }
+  assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_F32), HTONE_F32, out_weights, 4 * (size_t)kSize));
+}
 
-#define ASSERT_SMALL_FOLLOWS_FP32(rule, options_of, settings)           \
-  do {                                                                  \
-    float fp32[kSize], small[kSize], coded[kSize];                      \
-    READ_TRAINED_WEIGHTS(rule, options_of, settings, -1, fp32);         \
-    READ_TRAINED_WEIGHTS(rule, options_of, settings, kSize + 1, small); \
-    READ_TRAINED_WEIGHTS(rule, options_of, settings, kSize, coded);     \
-    assert_memory_equal(small, fp32, sizeof fp32);                      \
-    assert_true(memcmp(coded, fp32, sizeof fp32) != 0);                 \
-  } while (0)
+static void assert_small_follows_fp32(htone_optimizer_options options) {
+  float fp32[kSize], small[kSize], coded[kSize];
+  assert_int_equal(options.min_8bit_size, 4096);
+  read_trained_weights(&options, fp32);
+  options.moment1_dtype = HTONE_I8;
+  if (options.beta2 != 0 && options.kind != HTONE_OPTIMIZER_LION) options.moment2_dtype = HTONE_U8;
+  options.min_8bit_size = kSize + 1;
+  read_trained_weights(&options, small);
+  options.min_8bit_size = kSize;
+  read_trained_weights(&options, coded);
+  assert_memory_equal(small, fp32, sizeof fp32);
+  assert_true(memcmp(coded, fp32, sizeof fp32) != 0);
+}
 
 static void a_parameter_below_the_least_size_of_codes_keeps_fp32_moments(void** state) {
   (void)state;
-  ASSERT_SMALL_FOLLOWS_FP32(adam, adamw, (options.moment1_dtype = first, options.moment2_dtype = second));
-  ASSERT_SMALL_FOLLOWS_FP32(adamw, adamw, (options.moment1_dtype = first, options.moment2_dtype = second));
-  ASSERT_SMALL_FOLLOWS_FP32(lion, lion, options.moment1_dtype = first);
-  ASSERT_SMALL_FOLLOWS_FP32(sgd, sgd, (options.momentum = 0.9, options.moment1_dtype = first));
-  ASSERT_SMALL_FOLLOWS_FP32(rmsprop, rmsprop, (options.centered = 1, options.moment1_dtype = first));
+  htone_optimizer_options sgd = HTONE_SGD_OPTIONS_INIT, rmsprop = HTONE_RMSPROP_OPTIONS_INIT;
+  sgd.momentum = 0.9;
+  rmsprop.centered = 1;
+  assert_small_follows_fp32((htone_optimizer_options)HTONE_ADAM_OPTIONS_INIT);
+  assert_small_follows_fp32((htone_optimizer_options)HTONE_ADAMW_OPTIONS_INIT);
+  assert_small_follows_fp32((htone_optimizer_options)HTONE_LION_OPTIONS_INIT);
+  assert_small_follows_fp32(sgd);
+  assert_small_follows_fp32(rmsprop);
 }
 
 static void adam_and_lion_take_two_moments_and_one(void** state) {
@@ -166,8 +164,9 @@ static void adam_and_lion_take_two_moments_and_one(void** state) {
     htone_module* module = make_linear(device, kSide, kSide, 0);
     htone_memory_stats stats = {.struct_size = sizeof stats};
     htone_optimizer* optimizer = NULL;
-    assert_ok(lion ? htone_optimizer_create_lion(module, NULL, &optimizer)
-                   : htone_optimizer_create_adam(module, NULL, &optimizer));
+    htone_optimizer_options options;
+    assert_ok(htone_optimizer_options_init(lion ? HTONE_OPTIMIZER_LION : HTONE_OPTIMIZER_ADAM, &options));
+    assert_ok(htone_optimizer_create(module, &options, &optimizer));
     keep_optimizer(optimizer);
     assert_ok(htone_device_memory_stats(device, &stats));
     bytes[lion] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
@@ -184,7 +183,7 @@ static void adafactor_takes_a_row_and_a_column_for_a_matrix(void** state) {
     htone_module* module = make_linear(device, 3 * kSide, kSide, bias);
     htone_memory_stats stats = {.struct_size = sizeof stats};
     htone_optimizer* optimizer = NULL;
-    assert_ok(htone_optimizer_create_adafactor(module, NULL, &optimizer));
+    assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_ADAFACTOR_OPTIONS_INIT, &optimizer));
     keep_optimizer(optimizer);
     assert_ok(htone_device_memory_stats(device, &stats));
     bytes[bias] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
@@ -202,15 +201,15 @@ static void rmsprop_takes_one_moment_and_one_more_for_momentum_and_for_the_mean(
     htone_device* device = make_device(make_context(1, 0));
     htone_module* module = make_linear(device, kSide, kSide, 0);
     htone_memory_stats stats = {.struct_size = sizeof stats};
-    htone_rmsprop_options options;
+    htone_optimizer_options options;
     htone_optimizer* optimizer = NULL;
-    assert_ok(htone_rmsprop_options_init(&options));
+    assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &options));
     options.moment1_dtype = HTONE_I8;
     options.moment2_dtype = HTONE_U8;
     options.min_8bit_size = 0;
     options.momentum = variant & 1 ? 0.9 : 0;
     options.centered = variant & 2;
-    assert_ok(htone_optimizer_create_rmsprop(module, &options, &optimizer));
+    assert_ok(htone_optimizer_create(module, &options, &optimizer));
     keep_optimizer(optimizer);
     assert_ok(htone_device_memory_stats(device, &stats));
     bytes[variant] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
@@ -241,12 +240,12 @@ static void modules_of_16_bits_train_without_a_master_alone(void** state) {
   options.dtype = HTONE_BF16;
   assert_ok(htone_module_create_linear(test_device(), kSide, kSide, &options, &module));
   keep_module(module);
-  const htone_adamw_options f16 = storage(HTONE_MASTER_NONE, HTONE_F16, HTONE_F32);
-  const htone_adamw_options full = storage(HTONE_MASTER_FULL, HTONE_BF16, HTONE_F32);
-  const htone_adamw_options none = storage(HTONE_MASTER_NONE, HTONE_BF16, HTONE_BF16);
-  assert_fails(htone_optimizer_create_adamw(module, &f16, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
-  assert_fails(htone_optimizer_create_adamw(module, &full, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
-  assert_ok(htone_optimizer_create_adamw(module, &none, &optimizer));
+  const htone_optimizer_options f16 = storage(HTONE_MASTER_NONE, HTONE_F16, HTONE_F32);
+  const htone_optimizer_options full = storage(HTONE_MASTER_FULL, HTONE_BF16, HTONE_F32);
+  const htone_optimizer_options none = storage(HTONE_MASTER_NONE, HTONE_BF16, HTONE_BF16);
+  assert_fails(htone_optimizer_create(module, &f16, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_optimizer_create(module, &full, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
+  assert_ok(htone_optimizer_create(module, &none, &optimizer));
   train(keep_optimizer(optimizer), module, 3);
 }
 

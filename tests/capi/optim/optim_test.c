@@ -34,19 +34,19 @@ static void train_one_step(htone_optimizer* optimizer, htone_module* module, hto
 
 static void the_defaults_are_those_of_pytorch(void** state) {
   (void)state;
-  htone_adamw_options adamw;
-  htone_sgd_options sgd;
-  assert_ok(htone_adamw_options_init(&adamw));
+  htone_optimizer_options adamw;
+  htone_optimizer_options sgd;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &adamw));
   assert_true(adamw.struct_size == sizeof adamw && adamw.compute_dtype == HTONE_F32);
   assert_true(adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
   assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0.01);
   assert_true(adamw.grad_dtype == HTONE_F32 && adamw.moment1_dtype == HTONE_F32);
   assert_true(adamw.moment2_dtype == HTONE_F32);
   assert_true(adamw.master_storage == HTONE_MASTER_FULL);
-  assert_ok(htone_adam_options_init(&adamw));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAM, &adamw));
   assert_true(adamw.struct_size == sizeof adamw && adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
   assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0);
-  assert_ok(htone_sgd_options_init(&sgd));
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &sgd));
   assert_true(sgd.struct_size == sizeof sgd && sgd.compute_dtype == HTONE_F32 && sgd.lr == 1e-3);
   assert_true(sgd.momentum == 0 && sgd.dampening == 0 && sgd.weight_decay == 0 && sgd.nesterov == 0);
   assert_true(sgd.grad_dtype == HTONE_F32 && sgd.moment1_dtype == HTONE_F32);
@@ -195,8 +195,8 @@ static void assert_copy_is_rounded_master(htone_module* module) {
 static void the_low_precision_copy_is_the_master_rounded(void** state) {
   (void)state;
   htone_module* module = small_module();
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.compute_dtype = HTONE_BF16;
   htone_optimizer* optimizer = make_adamw(module, &options);
   assert_copy_is_rounded_master(module);
@@ -213,7 +213,7 @@ static void the_low_precision_copy_is_the_master_rounded(void** state) {
 static void masters_keep_updates_that_bf16_would_lose(void** state) {
   (void)state;
   htone_module* module = small_module();
-  htone_sgd_options options = sgd_options(1e-4);
+  htone_optimizer_options options = sgd_options(1e-4);
   options.compute_dtype = HTONE_BF16;
   htone_optimizer* optimizer = make_sgd_with(module, &options);
   assert_ok(htone_tensor_fill(weights_of(module, 0), 1));
@@ -228,9 +228,9 @@ static void split_weights_end_where_full_masters_do(void** state) {
   float ends[2][kSize];
   for (int split = 0; split < 2; ++split) {
     htone_module* module = small_module();
-    htone_adamw_options options;
+    htone_optimizer_options options;
     assert_ok(htone_tensor_fill(weights_of(module, 0), 0.7));
-    assert_ok(htone_adamw_options_init(&options));
+    assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
     options.compute_dtype = options.grad_dtype = options.moment1_dtype = HTONE_BF16;
     options.master_storage = split ? HTONE_MASTER_SPLIT : HTONE_MASTER_FULL;
     htone_optimizer* optimizer = make_adamw(module, &options);
@@ -249,8 +249,8 @@ static void split_weights_end_where_full_masters_do(void** state) {
 static void moments_of_8_bits_train(void** state) {
   (void)state;
   htone_module* module = small_module();
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
   options.weight_decay = 0;
   options.moment1_dtype = HTONE_I8;
   options.moment2_dtype = HTONE_U8;
@@ -276,9 +276,10 @@ static void a_parameter_has_one_optimizer_at_a_time(void** state) {
   (void)state;
   htone_module* module = small_module();
   htone_optimizer *first = NULL, *second = NULL;
-  assert_ok(htone_optimizer_create_adamw(module, NULL, &first));
-  assert_fails(htone_optimizer_create_adamw(module, NULL, &second), HTONE_ERROR_STATE, "module");
-  assert_fails(htone_optimizer_create_sgd(module, NULL, &second), HTONE_ERROR_STATE, "module");
+  assert_ok(htone_optimizer_create(module, NULL, &first));
+  assert_fails(htone_optimizer_create(module, NULL, &second), HTONE_ERROR_STATE, "module");
+  assert_fails(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &second),
+               HTONE_ERROR_STATE, "module");
   assert_null(second);
   assert_ok(htone_optimizer_release(first));
   make_sgd(module, 1);
@@ -292,9 +293,10 @@ static void only_fp32_parameters_have_an_optimizer(void** state) {
   assert_ok(htone_linear_options_init(&options));
   options.dtype = HTONE_BF16;
   assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &low));
-  assert_fails(htone_optimizer_create_adamw(keep_module(low), NULL, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "module");
+  assert_fails(htone_optimizer_create(keep_module(low), NULL, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "module");
   assert_ok(htone_module_create_relu(&relu));
-  assert_fails(htone_optimizer_create_sgd(keep_module(relu), NULL, &optimizer), HTONE_ERROR_STATE, "module");
+  assert_fails(htone_optimizer_create(keep_module(relu), &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer),
+               HTONE_ERROR_STATE, "module");
   assert_null(optimizer);
 }
 

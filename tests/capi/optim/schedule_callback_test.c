@@ -36,7 +36,7 @@ static htone_tensor* make_full(double value) {
 
 /* Weights of 1 and a gradient, under SGD with a learning rate of 1. */
 static Trained make_trained(double gradient) {
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   Trained made = {make_parameter("weights", make_full(1)), NULL};
   made.optimizer = make_sgd_over(make_parameters(made.parameter), &options);
   assert_ok(htone_parameter_accumulate_grad(made.parameter, make_full(gradient)));

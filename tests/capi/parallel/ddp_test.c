@@ -21,9 +21,9 @@ static void (*rank_body)(Rank* rank);
 static void run_rank(ThreadRank* thread) {
   Rank rank = {.number = thread->number, .device = thread->device, .group = thread->group};
   REQUIRE_OK(htone_module_create_linear(rank.device, kFeatures, 1, NULL, &rank.model));
-  htone_sgd_options sgd = HTONE_SGD_OPTIONS_INIT;
+  htone_optimizer_options sgd = HTONE_SGD_OPTIONS_INIT;
   sgd.lr = 0.5;
-  REQUIRE_OK(htone_optimizer_create_sgd(rank.model, &sgd, &rank.optimizer));
+  REQUIRE_OK(htone_optimizer_create(rank.model, &sgd, &rank.optimizer));
   rank_body(&rank);
   REQUIRE_OK(htone_optimizer_release(rank.optimizer));
   REQUIRE_OK(htone_module_release(rank.model));

@@ -51,9 +51,9 @@ static htone_fsdp* shard(const ThreadRank* rank, htone_module* model, htone_shar
 
 static htone_optimizer* make_sgd(htone_module* model) {
   htone_optimizer* optimizer = NULL;
-  htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_SGD_OPTIONS_INIT;
   options.lr = 0.5;
-  REQUIRE_OK(htone_optimizer_create_sgd(model, &options, &optimizer));
+  REQUIRE_OK(htone_optimizer_create(model, &options, &optimizer));
   return optimizer;
 }
 
@@ -146,7 +146,7 @@ static void share_memory(ThreadRank* rank) {
   htone_module* model = make_model(rank->device);
   htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_FULL);
   htone_optimizer* optimizer = NULL;
-  REQUIRE_OK(htone_optimizer_create_adam(model, NULL, &optimizer));
+  REQUIRE_OK(htone_optimizer_create(model, &(htone_optimizer_options)HTONE_ADAM_OPTIONS_INIT, &optimizer));
   /* Shards are cut at 256 elements, and each has the same size. */
   REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == kFirstShard * 4);
   backward_of_row(rank, model, 1);
@@ -169,7 +169,7 @@ static void offload_all(ThreadRank* rank) {
   htone_fsdp* fsdp = shard_offloaded(rank, model, HTONE_SHARDING_FULL, HTONE_OFFLOAD_FILE);
   htone_optimizer* optimizer = NULL;
   int64_t bytes = 0;
-  REQUIRE_OK(htone_optimizer_create_adam(model, NULL, &optimizer));
+  REQUIRE_OK(htone_optimizer_create(model, &(htone_optimizer_options)HTONE_ADAM_OPTIONS_INIT, &optimizer));
   REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == 0);
   REQUIRE(bytes_of(rank, HTONE_MEMORY_OPTIMIZER) < 200);
   backward_of_row(rank, model, 1);
@@ -252,7 +252,7 @@ static void train_own_arrays(ThreadRank* rank) {
   htone_fsdp* fsdp = NULL;
   htone_optimizer* optimizer = NULL;
   htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
-  htone_sgd_options sgd = HTONE_SGD_OPTIONS_INIT;
+  htone_optimizer_options sgd = HTONE_SGD_OPTIONS_INIT;
   const int64_t shape[] = {kFeatures};
   sgd.lr = 0.5;
   REQUIRE_OK(htone_tensor_from_buffer(rank->device, HTONE_F32, 1, shape, weights, NULL, NULL, &values));
@@ -263,7 +263,7 @@ static void train_own_arrays(ThreadRank* rank) {
   REQUIRE(htone_fsdp_create_from_parameters(parameters, rank->group, NULL, &options, &fsdp) == HTONE_ERROR_UNSUPPORTED);
   options.sharding = HTONE_SHARDING_OPTIMIZER;
   REQUIRE_OK(htone_fsdp_create_from_parameters(parameters, rank->group, NULL, &options, &fsdp));
-  REQUIRE_OK(htone_optimizer_create_sgd_over(parameters, &sgd, &optimizer));
+  REQUIRE_OK(htone_optimizer_create_over(parameters, &sgd, &optimizer));
   REQUIRE(htone_fsdp_finish(fsdp) == HTONE_ERROR_STATE);
   REQUIRE_OK(htone_parameter_set_grad(parameter, gradient));
   for (int step = 1; step <= 3; ++step) {
@@ -342,7 +342,8 @@ static void what_cannot_be_shared_is_refused(void** state) {
   assert_ok(status_of_sharding(model, NULL));
   assert_int_equal(status_of_sharding(model, NULL), HTONE_ERROR_STATE);
   assert_true(last_error_says("sharded already"));
-  assert_int_equal(htone_optimizer_create_adafactor(model, NULL, &optimizer), HTONE_ERROR_UNSUPPORTED);
+  assert_int_equal(htone_optimizer_create(model, &(htone_optimizer_options)HTONE_ADAFACTOR_OPTIONS_INIT, &optimizer),
+                   HTONE_ERROR_UNSUPPORTED);
   htone_module* narrow = NULL;
   htone_linear_options linear = HTONE_LINEAR_OPTIONS_INIT;
   linear.dtype = HTONE_BF16;

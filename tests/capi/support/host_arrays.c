@@ -20,7 +20,7 @@ htone_tensor* lend_gradient(Host* host) {
 htone_parameter* host_parameter(Host* host) { return make_parameter("lent", over(HTONE_F32, host->weights)); }
 
 htone_optimizer* descend(htone_parameter* parameter) {
-  const htone_sgd_options options = sgd_options(1);
+  const htone_optimizer_options options = sgd_options(1);
   return make_sgd_over(make_parameters(parameter), &options);
 }
 

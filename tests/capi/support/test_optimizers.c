@@ -26,33 +26,35 @@ htone_tensor* read_as(htone_parameter* parameter, htone_dtype dtype) {
   return keep_tensor(out);
 }
 
-htone_sgd_options sgd_options(double lr) {
-  htone_sgd_options options;
-  assert_ok(htone_sgd_options_init(&options));
+htone_optimizer_options sgd_options(double lr) {
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
   options.lr = lr;
   return options;
 }
 
 htone_optimizer* make_sgd(htone_module* module, double lr) {
-  const htone_sgd_options options = sgd_options(lr);
+  const htone_optimizer_options options = sgd_options(lr);
   return make_sgd_with(module, &options);
 }
 
-htone_optimizer* make_sgd_with(htone_module* module, const htone_sgd_options* options) {
+static const htone_optimizer_options kPlainSgd = HTONE_SGD_OPTIONS_INIT;
+
+htone_optimizer* make_sgd_with(htone_module* module, const htone_optimizer_options* options) {
   htone_optimizer* made = NULL;
-  assert_ok(htone_optimizer_create_sgd(module, options, &made));
+  assert_ok(htone_optimizer_create(module, options != NULL ? options : &kPlainSgd, &made));
   return keep_optimizer(made);
 }
 
-htone_optimizer* make_sgd_over(htone_parameters* parameters, const htone_sgd_options* options) {
+htone_optimizer* make_sgd_over(htone_parameters* parameters, const htone_optimizer_options* options) {
   htone_optimizer* made = NULL;
-  assert_ok(htone_optimizer_create_sgd_over(parameters, options, &made));
+  assert_ok(htone_optimizer_create_over(parameters, options != NULL ? options : &kPlainSgd, &made));
   return keep_optimizer(made);
 }
 
-htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options) {
+htone_optimizer* make_adamw(htone_module* module, const htone_optimizer_options* options) {
   htone_optimizer* made = NULL;
-  assert_ok(htone_optimizer_create_adamw(module, options, &made));
+  assert_ok(htone_optimizer_create(module, options, &made));
   return keep_optimizer(made);
 }
 

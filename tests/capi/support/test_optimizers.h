@@ -13,12 +13,12 @@ htone_tensor* tensor_of(htone_parameter* parameter);
 htone_tensor* read_as(htone_parameter* parameter, htone_dtype dtype);
 
 /* Plain gradient descent: at a rate of 1 a step subtracts the gradient. */
-htone_sgd_options sgd_options(double lr);
+htone_optimizer_options sgd_options(double lr);
 htone_optimizer* make_sgd(htone_module* module, double lr);
 /* NULL options mean the defaults. */
-htone_optimizer* make_sgd_with(htone_module* module, const htone_sgd_options* options);
-htone_optimizer* make_sgd_over(htone_parameters* parameters, const htone_sgd_options* options);
-htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options);
+htone_optimizer* make_sgd_with(htone_module* module, const htone_optimizer_options* options);
+htone_optimizer* make_sgd_over(htone_parameters* parameters, const htone_optimizer_options* options);
+htone_optimizer* make_adamw(htone_module* module, const htone_optimizer_options* options);
 
 /* The norm of all gradients. */
 double grad_norm_of(htone_optimizer* optimizer);

@@ -47,20 +47,20 @@ static htone_status make_model(Run* run) {
 }
 
 static htone_status make_adamw(Run* run, const RunKind* kind) {
-  htone_adamw_options adamw;
-  TRY(htone_adamw_options_init(&adamw));
+  htone_optimizer_options adamw;
+  TRY(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &adamw));
   adamw.compute_dtype = kind->compute_dtype;
   adamw.master_storage = kind->master_storage;
   adamw.moment1_dtype = kind->moment1_dtype;
   adamw.moment2_dtype = kind->moment2_dtype;
   adamw.min_8bit_size = 0;
   adamw.lr = 1e-2;
-  return htone_optimizer_create_adamw(run->model, &adamw, &run->optimizer);
+  return htone_optimizer_create(run->model, &adamw, &run->optimizer);
 }
 
 static htone_status make_rmsprop(Run* run, const RunKind* kind) {
-  htone_rmsprop_options rmsprop;
-  TRY(htone_rmsprop_options_init(&rmsprop));
+  htone_optimizer_options rmsprop;
+  TRY(htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &rmsprop));
   rmsprop.compute_dtype = kind->compute_dtype;
   rmsprop.master_storage = kind->master_storage;
   rmsprop.moment1_dtype = kind->moment1_dtype;
@@ -70,16 +70,16 @@ static htone_status make_rmsprop(Run* run, const RunKind* kind) {
   rmsprop.lr = 1e-4;
   rmsprop.momentum = 0.9;
   rmsprop.centered = 1;
-  return htone_optimizer_create_rmsprop(run->model, &rmsprop, &run->optimizer);
+  return htone_optimizer_create(run->model, &rmsprop, &run->optimizer);
 }
 
 static htone_status make_adafactor(Run* run, const RunKind* kind) {
-  htone_adafactor_options adafactor;
-  TRY(htone_adafactor_options_init(&adafactor));
+  htone_optimizer_options adafactor;
+  TRY(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAFACTOR, &adafactor));
   adafactor.compute_dtype = kind->compute_dtype;
   adafactor.master_storage = kind->master_storage;
   adafactor.weight_decay = 0.1;
-  return htone_optimizer_create_adafactor(run->model, &adafactor, &run->optimizer);
+  return htone_optimizer_create(run->model, &adafactor, &run->optimizer);
 }
 
 static htone_status make_by_rule(Run* run, const RunKind* kind) {

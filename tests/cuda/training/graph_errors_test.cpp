@@ -32,7 +32,7 @@ class GraphErrors : public testing::Test {
     const Module linear = make<Module>(htone_module_create_linear, device_, 6, 4, nullptr);
     model_ = sequential({linear, make<Module>(htone_module_create_dropout, 0.5)});
     input_ = Tensor::from(device_, {5, 6}, wave(30));
-    optimizer_ = make<Optimizer>(htone_optimizer_create_adamw, model_, nullptr);
+    optimizer_ = make<Optimizer>(htone_optimizer_create, model_, nullptr);
   }
 
   void backward() {

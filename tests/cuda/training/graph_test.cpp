@@ -82,11 +82,11 @@ Run make_run(const char* device_name, const Setting& setting) {
   run.device = make<Device>(htone_device_create, run.context, device_name);
   setting.make_model(run);
   run.policy = make<AutocastPolicy>(htone_autocast_policy_create, setting.precision);
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.lr = 1e-2;
   options.master_storage = setting.master;
   options.compute_dtype = setting.precision;
-  run.optimizer = make<Optimizer>(htone_optimizer_create_adamw, run.model, &options);
+  run.optimizer = make<Optimizer>(htone_optimizer_create, run.model, &options);
   call(htone_optimizer_set_schedule, run.optimizer, schedule_of(setting));
   htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
   scaler.initial_scale = 0x1p18;  // overflows at first in FP16, so that steps are skipped

@@ -61,9 +61,9 @@ std::vector<double> train(const char* device_name, const Setting& setting) {
   const Task task = setting.make_task(device);
   AutocastPolicy policy;
   if (setting.precision != HTONE_F32) policy = make<AutocastPolicy>(htone_autocast_policy_create, setting.precision);
-  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.lr = 1e-2;
-  const Optimizer optimizer = make<Optimizer>(htone_optimizer_create_adamw, task.model, &options);
+  const Optimizer optimizer = make<Optimizer>(htone_optimizer_create, task.model, &options);
   std::vector<Tensor> losses;
   for (int step = 0; step < step_count(); ++step) {
     const int64_t before = waits();

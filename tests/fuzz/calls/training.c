@@ -55,133 +55,72 @@ htone_status read_parameters(Machine* machine) {
   return keep(machine, kParameter, status, parameter);
 }
 
-static htone_status sgd_options_in(Machine* machine, htone_sgd_options* options) {
-  const htone_status status = htone_sgd_options_init(options);
-  options->lr = number(machine);
+static void sgd_options_in(Machine* machine, htone_optimizer_options* options) {
   options->momentum = number(machine);
   options->nesterov = flag(machine);
-  if (flag(machine)) return status;
-  options->compute_dtype = dtype_in(machine);
-  options->grad_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
   options->min_8bit_size = byte(machine) % 4;
-  options->master_storage = byte(machine) % 4;
-  return status;
 }
 
-/* `is_adam` chooses only the defaults; both use one structure. */
-static htone_status adamw_options_in(Machine* machine, int is_adam, htone_adamw_options* options) {
-  const htone_status status = is_adam ? htone_adam_options_init(options) : htone_adamw_options_init(options);
-  if (flag(machine)) return status;
-  options->lr = number(machine);
+static void adam_options_in(Machine* machine, htone_optimizer_options* options) {
   options->beta1 = number(machine);
-  options->compute_dtype = dtype_in(machine);
-  options->grad_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
   options->min_8bit_size = byte(machine) % 4;
   options->moment2_dtype = dtype_in(machine);
-  options->master_storage = byte(machine) % 4;
-  return status;
 }
 
-static htone_status lion_options_in(Machine* machine, htone_lion_options* options) {
-  const htone_status status = htone_lion_options_init(options);
-  if (flag(machine)) return status;
-  options->lr = number(machine);
+static void lion_options_in(Machine* machine, htone_optimizer_options* options) {
   options->weight_decay = number(machine);
-  options->compute_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
   options->min_8bit_size = byte(machine) % 4;
-  options->master_storage = byte(machine) % 4;
-  return status;
 }
 
-static htone_status rmsprop_options_in(Machine* machine, htone_rmsprop_options* options) {
-  const htone_status status = htone_rmsprop_options_init(options);
-  if (flag(machine)) return status;
-  options->lr = number(machine);
+static void rmsprop_options_in(Machine* machine, htone_optimizer_options* options) {
   options->alpha = number(machine);
   options->momentum = number(machine);
   options->centered = flag(machine);
-  options->compute_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
   options->min_8bit_size = byte(machine) % 4;
   options->moment2_dtype = dtype_in(machine);
-  options->master_storage = byte(machine) % 4;
-  return status;
 }
 
-static htone_status adafactor_options_in(Machine* machine, htone_adafactor_options* options) {
-  const htone_status status = htone_adafactor_options_init(options);
-  if (flag(machine)) return status;
-  options->lr = number(machine);
+static void adafactor_options_in(Machine* machine, htone_optimizer_options* options) {
   options->beta2_decay = -number(machine);
   options->epsilon1 = number(machine);
+}
+
+/* Often the settings are those that the kind reads; a byte more may choose one that it does not. */
+static htone_status optimizer_options_in(Machine* machine, htone_optimizer_options* options) {
+  static void (*const kReaders[])(Machine*, htone_optimizer_options*) = {
+      adam_options_in, adam_options_in, sgd_options_in, lion_options_in, rmsprop_options_in, adafactor_options_in};
+  const uint8_t kind = byte(machine) % 6;
+  const htone_status status = htone_optimizer_options_init((htone_optimizer_kind)(kind + 1), options);
+  if (flag(machine)) return status;
+  options->lr = number(machine);
   options->compute_dtype = dtype_in(machine);
   options->grad_dtype = dtype_in(machine);
   options->master_storage = byte(machine) % 4;
+  kReaders[kind](machine, options);
+  if (byte(machine) == 0) options->kind = (htone_optimizer_kind)(byte(machine) % 8);
   return status;
-}
-
-typedef struct OptimizerOptions {
-  uint8_t rule; /* 0: SGD, 1: AdamW, 2: Adam, 3: Lion, 4: RMSprop, 5: Adafactor */
-  htone_sgd_options sgd;
-  htone_adamw_options adamw;
-  htone_lion_options lion;
-  htone_rmsprop_options rmsprop;
-  htone_adafactor_options adafactor;
-} OptimizerOptions;
-
-static htone_status optimizer_options_in(Machine* machine, OptimizerOptions* options) {
-  options->rule = byte(machine) % 6;
-  if (options->rule == 0) return sgd_options_in(machine, &options->sgd);
-  if (options->rule == 3) return lion_options_in(machine, &options->lion);
-  if (options->rule == 4) return rmsprop_options_in(machine, &options->rmsprop);
-  if (options->rule == 5) return adafactor_options_in(machine, &options->adafactor);
-  return adamw_options_in(machine, options->rule == 2, &options->adamw);
-}
-
-static htone_status create_optimizer(const OptimizerOptions* options, htone_module* module, htone_optimizer** made) {
-  if (options->rule == 0) return htone_optimizer_create_sgd(module, &options->sgd, made);
-  if (options->rule == 1) return htone_optimizer_create_adamw(module, &options->adamw, made);
-  if (options->rule == 2) return htone_optimizer_create_adam(module, &options->adamw, made);
-  if (options->rule == 3) return htone_optimizer_create_lion(module, &options->lion, made);
-  if (options->rule == 4) return htone_optimizer_create_rmsprop(module, &options->rmsprop, made);
-  return htone_optimizer_create_adafactor(module, &options->adafactor, made);
-}
-
-static htone_status create_optimizer_over(const OptimizerOptions* options, htone_parameters* parameters,
-                                          htone_optimizer** made) {
-  if (options->rule == 0) return htone_optimizer_create_sgd_over(parameters, &options->sgd, made);
-  if (options->rule == 1) return htone_optimizer_create_adamw_over(parameters, &options->adamw, made);
-  if (options->rule == 2) return htone_optimizer_create_adam_over(parameters, &options->adamw, made);
-  if (options->rule == 3) return htone_optimizer_create_lion_over(parameters, &options->lion, made);
-  if (options->rule == 4) return htone_optimizer_create_rmsprop_over(parameters, &options->rmsprop, made);
-  return htone_optimizer_create_adafactor_over(parameters, &options->adafactor, made);
 }
 
 htone_status make_optimizer(Machine* machine) {
   htone_optimizer* made = NULL;
-  OptimizerOptions options;
+  htone_optimizer_options options;
   htone_status status = optimizer_options_in(machine, &options);
   if (status != HTONE_OK) return status;
-  status = flag(machine) ? create_optimizer_over(&options, parameters_in(machine), &made)
-                         : create_optimizer(&options, module_in(machine), &made);
+  status = flag(machine) ? htone_optimizer_create_over(parameters_in(machine), &options, &made)
+                         : htone_optimizer_create(module_in(machine), &options, &made);
   return keep(machine, kOptimizer, status, made);
 }
 
 htone_status add_group(Machine* machine) {
-  OptimizerOptions options;
+  htone_optimizer_options options;
   const htone_status status = optimizer_options_in(machine, &options);
   htone_optimizer* optimizer = optimizer_in(machine);
   htone_parameters* parameters = parameters_in(machine);
-  if (status != HTONE_OK) return status;
-  if (options.rule == 0) return htone_optimizer_add_sgd_group(optimizer, parameters, &options.sgd);
-  if (options.rule == 1) return htone_optimizer_add_adamw_group(optimizer, parameters, &options.adamw);
-  if (options.rule == 2) return htone_optimizer_add_adam_group(optimizer, parameters, &options.adamw);
-  if (options.rule == 3) return htone_optimizer_add_lion_group(optimizer, parameters, &options.lion);
-  if (options.rule == 4) return htone_optimizer_add_rmsprop_group(optimizer, parameters, &options.rmsprop);
-  return htone_optimizer_add_adafactor_group(optimizer, parameters, &options.adafactor);
+  return status == HTONE_OK ? htone_optimizer_add_group(optimizer, parameters, &options) : status;
 }
 
 static htone_status read_optimizer(Machine* machine, htone_optimizer* optimizer) {

@@ -12,8 +12,7 @@ htone_master_storage master_of(const Json& storage) {
 }
 
 // The options that all optimizers but Adafactor share.
-template <class Options>
-void apply_storage(const Json& storage, Options& options) {
+void apply_storage(const Json& storage, htone_optimizer_options& options) {
   options.compute_dtype = dtype_of(storage["compute_dtype"]);
   options.grad_dtype = dtype_of(storage["grad_dtype"]);
   options.moment1_dtype = dtype_of(storage["moment1_dtype"]);
@@ -22,22 +21,20 @@ void apply_storage(const Json& storage, Options& options) {
 }
 
 Optimizer make_sgd(htone_module* module, const Json& given, const Json& storage) {
-  htone_sgd_options options;
-  ok(htone_sgd_options_init(&options));
+  htone_optimizer_options options;
+  ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &options));
   apply_storage(storage, options);
   options.lr = given["lr"];
   options.momentum = given["momentum"];
   options.dampening = given["dampening"];
   options.weight_decay = given["weight_decay"];
   options.nesterov = given["nesterov"].get<bool>() ? 1 : 0;
-  return make<Optimizer>(htone_optimizer_create_sgd, module, &options);
+  return make<Optimizer>(htone_optimizer_create, module, &options);
 }
 
-// AdamW and Adam have one options type; `init` and `create` belong to one of them.
-template <class Init, class Create>
-Optimizer make_adam(Init init, Create create, htone_module* module, const Json& given, const Json& storage) {
-  htone_adamw_options options;
-  ok(init(&options));
+Optimizer make_adam(htone_optimizer_kind kind, htone_module* module, const Json& given, const Json& storage) {
+  htone_optimizer_options options;
+  ok(htone_optimizer_options_init(kind, &options));
   apply_storage(storage, options);
   options.moment2_dtype = dtype_of(storage["moment2_dtype"]);
   options.lr = given["lr"];
@@ -45,23 +42,23 @@ Optimizer make_adam(Init init, Create create, htone_module* module, const Json& 
   options.beta2 = given["beta2"];
   options.epsilon = given["epsilon"];
   options.weight_decay = given["weight_decay"];
-  return make<Optimizer>(create, module, &options);
+  return make<Optimizer>(htone_optimizer_create, module, &options);
 }
 
 Optimizer make_lion(htone_module* module, const Json& given, const Json& storage) {
-  htone_lion_options options;
-  ok(htone_lion_options_init(&options));
+  htone_optimizer_options options;
+  ok(htone_optimizer_options_init(HTONE_OPTIMIZER_LION, &options));
   apply_storage(storage, options);
   options.lr = given["lr"];
   options.beta1 = given["beta1"];
   options.beta2 = given["beta2"];
   options.weight_decay = given["weight_decay"];
-  return make<Optimizer>(htone_optimizer_create_lion, module, &options);
+  return make<Optimizer>(htone_optimizer_create, module, &options);
 }
 
 Optimizer make_rmsprop(htone_module* module, const Json& given, const Json& storage) {
-  htone_rmsprop_options options;
-  ok(htone_rmsprop_options_init(&options));
+  htone_optimizer_options options;
+  ok(htone_optimizer_options_init(HTONE_OPTIMIZER_RMSPROP, &options));
   apply_storage(storage, options);
   options.moment2_dtype = dtype_of(storage["moment2_dtype"]);
   options.lr = given["lr"];
@@ -70,12 +67,12 @@ Optimizer make_rmsprop(htone_module* module, const Json& given, const Json& stor
   options.weight_decay = given["weight_decay"];
   options.momentum = given["momentum"];
   options.centered = given["centered"].get<bool>() ? 1 : 0;
-  return make<Optimizer>(htone_optimizer_create_rmsprop, module, &options);
+  return make<Optimizer>(htone_optimizer_create, module, &options);
 }
 
 Optimizer make_adafactor(htone_module* module, const Json& given, const Json& storage) {
-  htone_adafactor_options options;
-  ok(htone_adafactor_options_init(&options));
+  htone_optimizer_options options;
+  ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAFACTOR, &options));
   options.compute_dtype = dtype_of(storage["compute_dtype"]);
   options.grad_dtype = dtype_of(storage["grad_dtype"]);
   options.master_storage = master_of(storage);
@@ -85,7 +82,7 @@ Optimizer make_adafactor(htone_module* module, const Json& given, const Json& st
   options.epsilon2 = given["epsilon2"];
   options.clip_threshold = given["clip_threshold"];
   options.weight_decay = given["weight_decay"];
-  return make<Optimizer>(htone_optimizer_create_adafactor, module, &options);
+  return make<Optimizer>(htone_optimizer_create, module, &options);
 }
 
 Optimizer make_optimizer(htone_module* module, const Json& vector, const Json& storage) {
@@ -95,12 +92,8 @@ Optimizer make_optimizer(htone_module* module, const Json& vector, const Json& s
   if (kind == "adafactor") return make_adafactor(module, options, storage);
   if (kind == "rmsprop") return make_rmsprop(module, options, storage);
   if (kind == "lion") return make_lion(module, options, storage);
-  if (kind == "adam") {
-    return make_adam(htone_adam_options_init, htone_optimizer_create_adam, module, options, storage);
-  }
-  if (kind == "adamw") {
-    return make_adam(htone_adamw_options_init, htone_optimizer_create_adamw, module, options, storage);
-  }
+  if (kind == "adam") return make_adam(HTONE_OPTIMIZER_ADAM, module, options, storage);
+  if (kind == "adamw") return make_adam(HTONE_OPTIMIZER_ADAMW, module, options, storage);
   throw Mismatch("unknown optimizer " + kind);
 }
 

@@ -106,10 +106,10 @@ struct Trace {
     const htone_grad_scaler_options options = options_of(vector);
     scaler = make<Scaler>(htone_grad_scaler_create, device, &options);
     if (vector.contains("saved")) restore(scaler.get(), vector["saved"]);
-    htone_sgd_options still;
-    ok(htone_sgd_options_init(&still));
+    htone_optimizer_options still;
+    ok(htone_optimizer_options_init(HTONE_OPTIMIZER_SGD, &still));
     still.lr = 0;
-    optimizer = make<Optimizer>(htone_optimizer_create_sgd, weights.module(), &still);
+    optimizer = make<Optimizer>(htone_optimizer_create, weights.module(), &still);
   }
 
   // Returns whether the update reported that the scale is at its minimum.

@@ -5,6 +5,7 @@
 #include "parallel/rounds/bucket_plan.h"
 #include "parallel/shard/flats/flat.h"
 #include "tensor/factory.h"
+#include "tensor/state_dict.h"
 
 namespace halftone::parallel {
 
