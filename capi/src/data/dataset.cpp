@@ -7,9 +7,14 @@
 #include <vector>
 
 #include "base/call.h"
-#include "base/callback.h"
+#include "data/batches.h"
 #include "data/data_options.h"
+#include "data/handles.h"
+#include "data/sampler.h"
+#include "runtime/handles.h"
+#include "scope/callback.h"
 #include "tensor/factory.h"
+#include "tensor/handles.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -157,7 +162,7 @@ htone_status htone_batches_create_callback(htone_device* device, htone_sampler* 
     const Ref<Callback<htone_load_fn>> owned = make_callback(callback, user);
     require_memory(out, "out");
     const Ref<const data::Source> source = make_ref<CallbackSource>(held_device.reference(), std::move(types), owned);
-    wrap(out, make_ref<data::Batches>(held_sampler.reference(), source));
+    give_handle(out, make_ref<data::Batches>(held_sampler.reference(), source));
     owned->set_destroy(destroy);
   });
 }

@@ -181,6 +181,18 @@ static void a_source_that_was_not_made_leaves_the_user_data(void** state) {
   assert_true(files.destroyed == 0 && files.calls == 0);
 }
 
+static void a_scope_of_handles_releases_batches_of_a_callback(void** state) {
+  (void)state;
+  Files files = {.flag_of_odd = 1};
+  htone_sampler* sampler = make_sampler(5, 2, 0);
+  htone_scope* scope = NULL;
+  assert_ok(htone_handles_begin(&scope));
+  htone_batches* batches = make_callback(sampler, &files);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(files.destroyed, 1);
+  assert_fails(htone_batches_next(batches), HTONE_ERROR_INVALID_HANDLE, "batches");
+}
+
 /* ---- Windows */
 
 static int64_t window_count(int64_t tokens, int64_t length, int64_t stride) {
@@ -393,6 +405,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_callback_fills_the_samples_of_a_batch),
       cmocka_unit_test(samples_come_in_the_samplers_order),
+      cmocka_unit_test(a_scope_of_handles_releases_batches_of_a_callback),
       cmocka_unit_test(a_callback_that_fails_leaves_sampler_and_batch),
       cmocka_unit_test(batches_that_are_sent_come_one_batch_ahead),
       cmocka_unit_test(a_callback_must_not_take_a_batch_of_its_own_source),
