@@ -6,7 +6,7 @@ namespace halftone {
 
 void show_result(const char* op, const Tensor& result, std::span<const Tensor* const> inputs) {
   if (scope().in_backward || is_recomputing()) return;
-  const ThreadGuard<Observer*> unobserved(thread().observer, nullptr);
+  const ThreadGuard<&Thread::observer> unobserved(nullptr);
   const ScopeGuard restore;
   scope().grad_enabled = false;
   scope().autocast = nullptr;

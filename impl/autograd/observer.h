@@ -1,6 +1,6 @@
 // An observer sees the results of a thread's operations and leaves them as they are: layers stay fused, which hooks
 // prevent. It is a part of the thread's state; a guard installs it until the end of a block:
-//   const ThreadGuard<Observer*> watched(thread().observer, &observer);
+//   const ThreadGuard<&Thread::observer> watched(&observer);
 #pragma once
 
 #include <span>

@@ -17,14 +17,14 @@ std::string form_of(DType dtype, const Shape& shape) {
 }  // namespace
 
 RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region)
-    : region_(region), current_(scope().recompute, this), tape_(region->keys_, KeyTape::Mode::kRecord) {
+    : region_(region), current_(this), tape_(region->keys_, KeyTape::Mode::kRecord) {
   region->is_running_ = true;
 }
 
 RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region, std::vector<SavedValue>& made)
     : region_(region),
       made_(&made),
-      current_(scope().recompute, this),
+      current_(this),
       tape_(region->keys_, KeyTape::Mode::kReplay),
       missing_(region->made_count_) {
   region->is_running_ = true;

@@ -85,7 +85,7 @@ class RecomputePass {
 
   const Ref<RecomputeRegion> region_;
   std::vector<SavedValue>* const made_ = nullptr;  // of a second run
-  const ThreadGuard<RecomputePass*> current_;
+  const ThreadGuard<&Scope::recompute> current_;
   const StorageMark mark_;
   KeyTape tape_;
   uint64_t count_ = 0;      // tensors saved so far

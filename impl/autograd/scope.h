@@ -25,17 +25,13 @@ inline Scope& scope() noexcept { return thread().scope; }
 // Changes modes until the end of a block.
 class ScopeGuard {
  public:
-  ScopeGuard() noexcept : outer_(scope()) { ++scope().guards; }
-  ~ScopeGuard() {
-    --scope().guards;
-    static_cast<Modes&>(scope()) = outer_;
-  }
+  ScopeGuard() noexcept { ++scope().guards; }
+  ~ScopeGuard() { --scope().guards; }
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
 
  private:
-  // Smaller than a ThreadGuard: callbacks in one another have one guard each on the stack.
-  const Modes outer_;
+  const ThreadGuard<&modes> modes_;
 };
 
 }  // namespace halftone

@@ -23,7 +23,7 @@ class CallLog {
   // Makes calls of this thread outermost ones until the end of a block: a function that they are made from is complete
   // by parts.
   struct Suspension {
-    const ThreadGuard<CallLog*> none{thread().call_log, nullptr};
+    const ThreadGuard<&Thread::call_log> none{nullptr};
   };
 
   // Must be called when the call has succeeded.

@@ -67,13 +67,29 @@ inline Thread& thread() noexcept {
   return current;
 }
 
-// Sets a part of this thread's state until the end of a block, which may change the part again.
-template <class Part>
+// The part that a ScopeGuard sets back.
+inline Modes& modes() noexcept { return thread().scope; }
+
+// Sets a part of this thread's state until the end of a block, which may change the part again. `part` is a member of
+// Thread or Scope, or a function that returns the part. The guard holds the former value alone: calls in one another
+// have several guards each on the stack, which may have 64 KiB.
+template <auto part>
 class ThreadGuard {
+  static auto& current() noexcept {
+    if constexpr (std::is_invocable_v<decltype(part)>) {
+      return part();
+    } else if constexpr (std::is_invocable_v<decltype(part), Thread&>) {
+      return thread().*part;
+    } else {
+      return thread().scope.*part;
+    }
+  }
+  using Part = std::remove_reference_t<decltype(current())>;
+
  public:
-  explicit ThreadGuard(Part& part) noexcept : part_(part), outer_(part) {}
-  ThreadGuard(Part& part, std::type_identity_t<Part> value) noexcept : ThreadGuard(part) { part_ = value; }
-  ~ThreadGuard() { part_ = outer_; }
+  ThreadGuard() noexcept : outer_(current()) {}
+  explicit ThreadGuard(Part value) noexcept : ThreadGuard() { current() = value; }
+  ~ThreadGuard() { current() = outer_; }
   ThreadGuard(const ThreadGuard&) = delete;
   ThreadGuard& operator=(const ThreadGuard&) = delete;
 
@@ -81,7 +97,6 @@ class ThreadGuard {
   const Part& outer() const noexcept { return outer_; }
 
  private:
-  Part& part_;
   const Part outer_;
 };
 

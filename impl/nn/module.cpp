@@ -32,7 +32,7 @@ ForkMutex& contents_mutex() {
 class RunLevel : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
-      : module_(module), innermost_(scope().layer, this), level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
+      : module_(module), innermost_(this), level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, expected at most %d",
@@ -69,7 +69,7 @@ class RunLevel : public RunningLayer {
   const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
 
   const Module& module_;
-  const ThreadGuard<const RunningLayer*> innermost_;
+  const ThreadGuard<&Scope::layer> innermost_;
   const int level_;
 };
 

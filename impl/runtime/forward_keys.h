@@ -62,7 +62,7 @@ class ForwardKeys final : public RefCounted {
 // Restores, at the end of a block, the keys that this thread takes.
 class ForwardKeysGuard {
  public:
-  ForwardKeysGuard() noexcept : innermost_(thread().forward_keys, this) {
+  ForwardKeysGuard() noexcept : innermost_(this) {
     if (innermost_.outer() != nullptr) keys_ = innermost_.outer()->keys_;
   }
 
@@ -70,7 +70,7 @@ class ForwardKeysGuard {
   friend class ForwardKeys;
 
   Ref<ForwardKeys> keys_;
-  const ThreadGuard<ForwardKeysGuard*> innermost_;
+  const ThreadGuard<&Thread::forward_keys> innermost_;
 };
 
 inline void ForwardKeys::take() noexcept { thread().forward_keys->keys_ = Ref<ForwardKeys>::share(this); }

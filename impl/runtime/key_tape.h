@@ -17,8 +17,7 @@ class KeyTape {
 
   // Until the end of a block, Context::next_key of this thread adds its keys to `keys`, or returns them in turn and
   // leaves the generator alone. A replay that needs more keys than there are takes new ones.
-  KeyTape(std::vector<PhiloxKey>& keys, Mode mode) noexcept
-      : keys_(keys), mode_(mode), current_(thread().key_tape, this) {}
+  KeyTape(std::vector<PhiloxKey>& keys, Mode mode) noexcept : keys_(keys), mode_(mode), current_(this) {}
 
   // A replay took as many keys as were recorded.
   bool is_at_end() const noexcept { return taken_ == keys_.size(); }
@@ -40,7 +39,7 @@ class KeyTape {
   std::vector<PhiloxKey>& keys_;
   const Mode mode_;
   size_t taken_ = 0;  // by a replay
-  const ThreadGuard<KeyTape*> current_;
+  const ThreadGuard<&Thread::key_tape> current_;
 };
 
 }  // namespace halftone

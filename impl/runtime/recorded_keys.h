@@ -13,7 +13,7 @@ class RecordedKeys {
  public:
   // Until the end of a block, keys of `context` refer to `word`, device memory that outlives the recorded work.
   RecordedKeys(const Context& context, const ReplayedKey* word) noexcept
-      : context_(context), word_(word), current_(thread().recorded_keys, this) {}
+      : context_(context), word_(word), current_(this) {}
 
   // Null outside of a recording.
   static const ReplayedKey* word_of(const Context& context) noexcept {
@@ -24,7 +24,7 @@ class RecordedKeys {
  private:
   const Context& context_;
   const ReplayedKey* const word_;
-  const ThreadGuard<RecordedKeys*> current_;
+  const ThreadGuard<&Thread::recorded_keys> current_;
 };
 
 }  // namespace halftone

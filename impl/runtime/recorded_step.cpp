@@ -66,7 +66,7 @@ void RecordedStep::call(const std::function<void()>& function) {
   const auto* key = static_cast<const ReplayedKey*>(memory_.data);
   const RecordedKeys keys(*context_, key);
   const CallLog::Suspension own_logs;
-  const ThreadGuard current(thread().recorded_step, this);
+  const ThreadGuard<&Thread::recorded_step> current(this);
   struct Sequences {
     RecordedStep& step;
     ~Sequences() { step.sequences_ = step.context_->sequences_taken() - step.first_sequence_; }

@@ -15,7 +15,7 @@ Event* new_event(ContextDevice& device) {
 }  // namespace
 
 StreamScope::StreamScope(ContextDevice& device, Stream& stream)
-    : device_(device), stream_(stream), event_(new_event(device)), innermost_(thread().stream_scope, this) {}
+    : device_(device), stream_(stream), event_(new_event(device)), innermost_(this) {}
 
 StreamScope::~StreamScope() { event_->destroy(); }
 

@@ -35,7 +35,7 @@ class StreamScope {
   ContextDevice& device_;
   Stream& stream_;
   Event* const event_;
-  const ThreadGuard<StreamScope*> innermost_;
+  const ThreadGuard<&Thread::stream_scope> innermost_;
 };
 
 // The stream for this thread's work on the device.

@@ -48,7 +48,7 @@ class StorageMark {
   static uint64_t next_number() noexcept;
 
   const uint64_t number_ = next_number();
-  const ThreadGuard<uint64_t> current_{thread().storage_mark, number_};
+  const ThreadGuard<&Thread::storage_mark> current_{number_};
 };
 
 // The memory that a storage had when it was lent by its address, as to another library.

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Thread, AGuardRestoresItsPartAlone) {
   {
-    const ThreadGuard<uint64_t> mark(thread().storage_mark, 7);
+    const ThreadGuard<&Thread::storage_mark> mark(7);
     thread().scope.depth = 1;
     EXPECT_EQ(thread().storage_mark, 7u);
   }
@@ -20,9 +20,9 @@ TEST(Thread, AGuardRestoresItsPartAlone) {
 }
 
 TEST(Thread, GuardsInOneAnotherRestoreInTurn) {
-  const ThreadGuard<uint64_t> outer(thread().storage_mark, 1);
+  const ThreadGuard<&Thread::storage_mark> outer(1);
   {
-    const ThreadGuard<uint64_t> inner(thread().storage_mark, 2);
+    const ThreadGuard<&Thread::storage_mark> inner(2);
     EXPECT_EQ(inner.outer(), 1u);
     thread().storage_mark = 3;
   }
@@ -31,7 +31,7 @@ TEST(Thread, GuardsInOneAnotherRestoreInTurn) {
 
 TEST(Thread, AGuardOfTheModesRestoresAllOfThemAfterAnException) {
   try {
-    const ThreadGuard<Modes> modes(thread().scope);
+    const ThreadGuard<&modes> all;
     thread().scope.grad_enabled = false;
     thread().scope.in_backward = true;
     thread().scope.anomaly = Anomaly::kNan;
@@ -45,7 +45,7 @@ TEST(Thread, AGuardOfTheModesRestoresAllOfThemAfterAnException) {
 }
 
 TEST(Thread, AnotherThreadBeginsWithoutTheStateOfThisOne) {
-  const ThreadGuard<uint64_t> mark(thread().storage_mark, 7);
+  const ThreadGuard<&Thread::storage_mark> mark(7);
   uint64_t others = 1;
   std::thread([&] { others = thread().storage_mark; }).join();
   EXPECT_EQ(others, 0u);

@@ -28,7 +28,7 @@ class ObserverTest : public RecomputeTest {
   // The notes on a forward, and on a backward if operations were recorded.
   Notes notes_of(const Module& model, const Tensor& input) {
     Notes notes;
-    const ThreadGuard<Observer*> watched(thread().observer, &notes);
+    const ThreadGuard<&Thread::observer> watched(&notes);
     const Tensor loss = loss_of(model.run(input));
     if (requires_grad(loss)) run_backward(loss, Tensor(), false);
     return notes;
@@ -52,7 +52,7 @@ TEST_F(ObserverTest, SeesResultAndInputs) {
     std::vector<Shape> results, inputs;
   } shapes;
   const Ref<Module> model = make_ref<Linear>(device(), 6, 5, false, DType::kF32);
-  const ThreadGuard<Observer*> watched(thread().observer, &shapes);
+  const ThreadGuard<&Thread::observer> watched(&shapes);
   model->run(input_);
   EXPECT_EQ(shapes.results, std::vector<Shape>({{4, 5}}));
   EXPECT_EQ(shapes.inputs, std::vector<Shape>({{4, 6}, {5, 6}, {}}));
@@ -68,7 +68,7 @@ TEST_F(ObserverTest, SeesOperationsThatAreNotRecorded) {
 
 TEST_F(ObserverTest, SeesEveryPartOfASplit) {
   Notes notes;
-  const ThreadGuard<Observer*> watched(thread().observer, &notes);
+  const ThreadGuard<&Thread::observer> watched(&notes);
   ops::split(input_, 1, {1, 2, 3});
   EXPECT_EQ(notes.lines, Lines(3, "none: split"));
 }
@@ -115,7 +115,7 @@ TEST_F(ObserverTest, ItsOwnOperationsAreNeitherSeenNorRecordedNorKept) {
     const auto step = [&](Observer* observer) {
       for (const NamedParameter& named : model->parameters()) named.parameter->zero_grad();
       context().set_generator(kRoomSeed, 1000);
-      const ThreadGuard<Observer*> watched(thread().observer, observer);
+      const ThreadGuard<&Thread::observer> watched(observer);
       const Tensor loss = loss_of(model->run(input_));
       run_backward(loss, Tensor(), false);
       return result_of(*model, loss);
@@ -134,7 +134,7 @@ TEST_F(ObserverTest, ItsErrorFailsTheOperationInItsLayer) {
     void saw(const Recorded&) override { fail(Code::kState, "", "refused"); }
   } observer;
   const Ref<Module> model = chain({linear(6, 5), make_ref<Relu>()});
-  const ThreadGuard<Observer*> watched(thread().observer, &observer);
+  const ThreadGuard<&Thread::observer> watched(&observer);
   try {
     model->run(input_);
     FAIL();
