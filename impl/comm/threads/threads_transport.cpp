@@ -41,8 +41,9 @@ void ThreadsTransport::release(int peer) noexcept {
 }
 
 Status ThreadsTransport::drain(Deadline deadline) noexcept {
+  std::unique_lock lock(hub_->mutex);
   for (int peer = 0; peer < hub_->size; ++peer) {
-    if (Status status = await_released(peer, deadline); !status.ok()) return status;
+    if (Status status = wait_released(lock, peer, deadline); !status.ok()) return status;
   }
   return {};
 }
@@ -66,8 +67,12 @@ Status ThreadsTransport::await_any(std::span<const Awaited> awaited, Deadline de
 }
 
 Status ThreadsTransport::await_released(int peer, Deadline deadline) noexcept {
-  const Awaited all{.peer = peer, .is_message = false};
   std::unique_lock lock(hub_->mutex);
+  return wait_released(lock, peer, deadline);
+}
+
+Status ThreadsTransport::wait_released(std::unique_lock<std::mutex>& lock, int peer, Deadline deadline) noexcept {
+  const Awaited all{.peer = peer, .is_message = false};
   const Channel& channel = hub_->channel(rank_, peer);
   return wait(lock, {&all, 1}, deadline, [&] { return channel.released == channel.sent; });
 }

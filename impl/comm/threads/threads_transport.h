@@ -33,6 +33,7 @@ class ThreadsTransport final : public Transport {
   bool has_failed() const noexcept;
   bool is_ready_now(const Awaited& awaited) const noexcept;
   int first_that_left(std::span<const Awaited> awaited) const noexcept;
+  Status wait_released(std::unique_lock<std::mutex>& lock, int peer, Deadline deadline) noexcept;
   template <class Condition>
   Status wait(std::unique_lock<std::mutex>& lock, std::span<const Awaited> awaited, Deadline deadline,
               Condition condition) noexcept;
