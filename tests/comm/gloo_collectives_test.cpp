@@ -158,13 +158,15 @@ TEST(GlooCollectives, BatchesCrossInAnyOrder) {
   }
 }
 
-// The groups end at once: nothing that a peer needs is left behind.
 TEST(GlooCollectives, TheOtherRanksOfABatchDoNotWaitForEachOther) {
-  const GlooRanks three(3, [](GlooRank& rank) {
+  const GlooRanks ranks(3, [](GlooRank& rank) {
     rank.join(rank.options());
     expect_that_peers_do_not_wait_for_each_other(*rank.group);
   });
-  const GlooRanks two(2, [](GlooRank& rank) {
+}
+
+TEST(GlooCollectives, RanksCutTheSameMessagesIntoOtherBatches) {
+  const GlooRanks ranks(2, [](GlooRank& rank) {
     rank.join(rank.options());
     expect_that_cuts_may_differ(*rank.group);
   });
