@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/collectives/pending_work.h"
+#include "comm/group/process_group.h"
 #include "comm/nccl/cuda_call.h"
 
 namespace halftone::nccl {
