@@ -158,6 +158,7 @@ TEST(GlooCollectives, BatchesCrossInAnyOrder) {
   }
 }
 
+// The groups of these tests end at once: nothing that a peer needs is left behind.
 TEST(GlooCollectives, TheOtherRanksOfABatchDoNotWaitForEachOther) {
   const GlooRanks ranks(3, [](GlooRank& rank) {
     rank.join(rank.options());
@@ -169,6 +170,13 @@ TEST(GlooCollectives, RanksCutTheSameMessagesIntoOtherBatches) {
   const GlooRanks ranks(2, [](GlooRank& rank) {
     rank.join(rank.options());
     expect_that_cuts_may_differ(*rank.group);
+  });
+}
+
+TEST(GlooCollectives, MessagesOfOthersDoNotNeedARankThatLeft) {
+  const GlooRanks ranks(4, [](GlooRank& rank) {
+    rank.join(rank.options());
+    if (rank.number != 0) expect_that_others_do_not_need_a_rank_that_left(*rank.group);
   });
 }
 

@@ -28,7 +28,7 @@ class StrictTransport final : public Transport {
   int64_t slice_bytes() const noexcept override { return slice_bytes_; }
   bool shares_memory() const noexcept override { return true; }
 
-  void begin(uint64_t operation) noexcept override { transport_.begin(operation); }
+  void begin(uint64_t step) noexcept override { transport_.begin(step); }
   // Two of the capacity belong to messages between two ranks.
   Status send(int peer, const Message& message) noexcept override {
     EXPECT_LE(++sent_[static_cast<size_t>(peer)], kCapacity - 2) << "messages to one rank without a drain";

@@ -26,10 +26,10 @@ Status Collectives::run(const Request& request, uint64_t hash, Deadline deadline
     Status status = run_messages(request, hash, deadline);
     return status.ok() ? status : fail(status);
   }
-  transport_.begin(++sequence_);
+  transport_.begin(2 * ++sequence_);
   Status status = run_slices(request, hash, deadline);
   if (!status.ok()) return fail(status);
-  transport_.begin(sequence_ + 1);
+  transport_.begin(2 * sequence_ + 1);
   traffic_.count_operation();
   return status;
 }

@@ -42,8 +42,9 @@ class Transport {
   // Tells if peers read one message's data at the same time, so that it takes no longer to send it to all than to one.
   virtual bool shares_memory() const noexcept { return false; }
 
-  // Tells the number of the operation to which the following calls belong, or which comes next.
-  virtual void begin(uint64_t operation) noexcept = 0;
+  // Tells the step to which the following calls belong: 2n in the nth operation of all ranks, counted from 1, and 2n + 1
+  // after it, where pairs of ranks may exchange messages. The first step is 1.
+  virtual void begin(uint64_t step) noexcept = 0;
   // Offers a message without waiting. The caller may not write its data until drain() or withdraw() has returned.
   // REQUIRES: fewer than kCapacity messages to this peer since the last drain, or is_ready() for room
   virtual Status send(int peer, const Message& message) noexcept = 0;

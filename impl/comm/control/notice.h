@@ -10,7 +10,7 @@
 namespace halftone {
 
 struct Notice {
-  uint64_t operation = 0;  // the first that fails; the rank has finished those before
+  uint64_t operation = 0;  // the first that fails, or its step (Transport::begin); the rank has finished those before
   int32_t rank = 0;
   int32_t code = 0;
   int32_t native_code = 0;

@@ -70,9 +70,9 @@ Status GlooTransport::start(const GroupOptions& options, Deadline deadline) {
   return {};
 }
 
-void GlooTransport::begin(uint64_t operation) noexcept {
+void GlooTransport::begin(uint64_t step) noexcept {
   const std::lock_guard lock(mutex_);
-  operation_ = operation;
+  step_ = step;
 }
 
 Status GlooTransport::failure() noexcept {
@@ -146,9 +146,9 @@ void GlooTransport::examine() noexcept {
 // The failure that ends the group with the earlier operation counts; among equal ones, the first.
 void GlooTransport::take_notice(const Notice& notice) noexcept {
   const std::lock_guard lock(mutex_);
-  if (has_failed() || notice.operation >= failed_operation_) return;
+  if (has_failed() || notice.operation >= failed_step_) return;
   failure_ = notice.reason();
-  failed_operation_ = notice.operation;
+  failed_step_ = notice.operation;
 }
 
 Status GlooTransport::send(int peer, const Message& message) noexcept {
@@ -306,8 +306,8 @@ Status GlooTransport::abort(const Status& reason) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (failure_.ok()) failure_ = reason;
-    failed_operation_ = std::min(failed_operation_, operation_);
-    notice = Notice(failed_operation_, rank_, failure_);
+    failed_step_ = std::min(failed_step_, step_);
+    notice = Notice(failed_step_, rank_, failure_);
   }
   alarm_.ring();
   if (watch_ != nullptr) watch_->announce(notice);
@@ -335,11 +335,12 @@ void GlooTransport::leave() noexcept {
   close_all(reason_to_leave());
 }
 
-// A failure in a later operation than the others run is why this rank leaves.
+// A failure in a later step than the others run is why this rank leaves. Without one it lacks in the next operation of
+// all ranks; messages between others do not need it.
 Notice GlooTransport::reason_to_leave() noexcept {
   const std::lock_guard lock(mutex_);
-  const Status left = Status::failure(Code::kPeerLost, "rank %d left the group", names_[rank_]);
-  return {operation_, rank_, failure_.ok() ? left : failure_};
+  if (!failure_.ok()) return {step_, rank_, failure_};
+  return {step_ + 1, rank_, Status::failure(Code::kPeerLost, "rank %d left the group", names_[rank_])};
 }
 
 // REQUIRES: use_ is held, or no other thread uses the transport

@@ -2,9 +2,9 @@
 // the data, which moves when the receiver has read the head and asked for it: so ranks that disagree about a size find
 // out before data moves. The receiver confirms every message.
 //
-// A rank that ends the group says goodbye with the reason and the operation that it ends with, and closes its
-// connections. So ranks that are behind can finish the operations before, and all name one reason. A connection that
-// ends without a goodbye means a lost rank.
+// A rank that ends the group says goodbye with the reason and the first step that fails (Transport::begin), and closes
+// its connections. So ranks that are behind can finish the steps before, and all name one reason. A connection that ends
+// without a goodbye means a lost rank.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class GlooTransport final : public Transport, private Watch::Listener {
   int size() const noexcept override { return size_; }
   const RankNames& names() const noexcept override { return names_; }
 
-  void begin(uint64_t operation) noexcept override;
+  void begin(uint64_t step) noexcept override;
   Status send(int peer, const Message& message) noexcept override;
   void expect(int peer, void* place, int64_t bytes) noexcept override;
   Status receive(int peer, Deadline deadline, Message* out) noexcept override;
@@ -48,7 +48,7 @@ class GlooTransport final : public Transport, private Watch::Listener {
   void on_notice(const Notice& notice) noexcept override;
 
   GlooPeer& peer_at(int peer) noexcept { return *peers_[static_cast<size_t>(peer)]; }
-  bool has_failed() const noexcept { return failed_operation_ <= operation_; }  // REQUIRES: mutex_ is held
+  bool has_failed() const noexcept { return failed_step_ <= step_; }  // REQUIRES: mutex_ is held
   Status failure() noexcept;
   template <class Action>
   Status call_gloo(int peer, Action&& action) noexcept;
@@ -74,8 +74,8 @@ class GlooTransport final : public Transport, private Watch::Listener {
   std::mutex use_;                                // held in calls that use the connections
   bool is_closed_ = false;                        // under use_
   std::mutex mutex_;                              // guards the members below; held briefly
-  uint64_t operation_ = 1;
-  uint64_t failed_operation_ = UINT64_MAX;  // the first that fails
+  uint64_t step_ = 1;
+  uint64_t failed_step_ = UINT64_MAX;  // the first that fails
   Status failure_;
   Alarm alarm_;
   std::unique_ptr<Watch> watch_;  // null without heartbeats

@@ -148,7 +148,7 @@ void NcclThread::queue_next() {
   const Ref<NcclWork> work = take_next();
   if (!work) return;
   running_.push_back(work);
-  Status status = failure_for(work->position);
+  Status status = failure_for(*work);
   if (status.ok()) status = queue(*work);
   if (status.ok()) {
     made_progress_ = true;
@@ -162,7 +162,7 @@ Status NcclThread::queue(NcclWork& work) {
   const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns_);
   const Patience patience = [&] {
     look_for_notice(Clock::now());
-    Status status = failure_for(work.position);
+    Status status = failure_for(work);
     const std::lock_guard lock(mutex_);
     if (status.ok() && (is_closed_ || abort_)) status = Status::failure(Code::kCancelled, "the group ends");
     if (status.ok() && Clock::now() >= deadline) status = Status::failure(Code::kTimeout, "the ranks do not connect");
@@ -217,7 +217,7 @@ bool NcclThread::finish_first() {
 
 // The deadline counts from when the caller's stream has come to the operation.
 Status NcclThread::trouble_of(NcclWork& work) {
-  if (Status status = failure_for(work.position); !status.ok()) return status;
+  if (Status status = failure_for(work); !status.ok()) return status;
   if (Status status = communicator_.async_error(); !status.ok()) return status;
   if (work.started == Clock::time_point{}) {
     bool is_ready = false;
@@ -273,9 +273,21 @@ void NcclThread::on_notice(const Notice& notice) noexcept {
   const std::lock_guard lock(mutex_);
   is_broken_ = is_broken_ || notice.reserved != kLeft;
   if (notice.operation >= failed_position_) return;
+  left_rank_ = notice.rank;
   failure_ = notice.reason();
   failed_position_ = notice.operation;
   changed_.notify_one();
+}
+
+// Messages between other ranks do not need one that has left in good order.
+Status NcclThread::failure_for(const NcclWork& work) {
+  Status status = failure_for(work.position);
+  if (status.ok() || !has_messages(work)) return status;
+  const std::lock_guard lock(mutex_);
+  const std::span<const Transfer> transfers = transfers_of(work.request());
+  const auto needs_it = [this](const Transfer& transfer) { return transfer.peer == left_rank_; };
+  const bool needs_none = !is_broken_ && std::none_of(transfers.begin(), transfers.end(), needs_it);
+  return needs_none ? Status{} : status;
 }
 
 Status NcclThread::failure_for(uint64_t position) {

@@ -51,6 +51,7 @@ class NcclThread final : public OperationThread, private Watch::Listener {
   std::vector<int32_t> find_missing(const NcclWork& work);
   void look_for_notice(Clock::time_point now);
   void on_notice(const Notice& notice) noexcept override;
+  Status failure_for(const NcclWork& work);
   Status failure_for(uint64_t position);
   void fail(const Status& reason, uint64_t position);
   void end_all(const Status& result);
@@ -76,6 +77,7 @@ class NcclThread final : public OperationThread, private Watch::Listener {
   std::vector<uint64_t> received_;   // and from each
   Status failure_;
   uint64_t failed_position_ = UINT64_MAX;  // the first that fails
+  int32_t left_rank_ = -1;                 // whose notice that is
   bool is_broken_ = false;                 // not by ranks that left in good order
   std::optional<Status> abort_;            // asked for by this rank
 };

@@ -30,10 +30,10 @@ struct SegmentControl {
   // The owner's reason to give up or to abort: written once, before `presence` or failed_rank tells of it.
   Status failure;
 
-  // In rank 0's segment, for all ranks: the first rank that aborted the group plus one, and the first operation that
+  // In rank 0's segment, for all ranks: the first rank that aborted the group plus one, and the first step that
   // fails. 0 and UINT64_MAX if none did.
   alignas(kCacheLine) std::atomic<uint32_t> failed_rank;
-  std::atomic<uint64_t> failed_operation;
+  std::atomic<uint64_t> failed_step;
 };
 
 // A message. Its data is in the sender's segment.

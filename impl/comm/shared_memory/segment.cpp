@@ -115,7 +115,7 @@ Segment Segment::create(int ranks, size_t data_bytes) {
   segment.data_ = SharedMapping(segment.file_, words, data_bytes, PROT_READ | PROT_WRITE);
   SegmentControl* control = new (segment.words_.begin()) SegmentControl{};  // the rest begins as zeros
   control->nonce = random_number();
-  control->failed_operation.store(UINT64_MAX, std::memory_order_relaxed);
+  control->failed_step.store(UINT64_MAX, std::memory_order_relaxed);
   return segment;
 }
 

@@ -180,7 +180,7 @@ Status SharedMemoryTransport::wait(std::span<const Awaited> awaited, Deadline de
   }
 }
 
-// A rank that has seen the group fail in a later operation left because of that.
+// A rank that has seen the group fail in a later step left because of that.
 Status SharedMemoryTransport::reason_to_leave(int peer) const noexcept {
   if (segment(0).control().failed_rank.load(std::memory_order_acquire) != 0) return failure();
   return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
@@ -199,8 +199,8 @@ bool SharedMemoryTransport::spin(Condition condition) const noexcept {
 }
 
 bool SharedMemoryTransport::has_failed() const noexcept {
-  return segment(0).control().failed_operation.load(std::memory_order_acquire) <=
-         operation_.load(std::memory_order_relaxed);
+  return segment(0).control().failed_step.load(std::memory_order_acquire) <=
+         step_.load(std::memory_order_relaxed);
 }
 
 Status SharedMemoryTransport::failure() const noexcept {
@@ -220,10 +220,10 @@ Status SharedMemoryTransport::abort(const Status& reason) noexcept {
   SegmentControl& first = segment(0).control();
   uint32_t no_rank = 0;
   first.failed_rank.compare_exchange_strong(no_rank, static_cast<uint32_t>(rank_) + 1, std::memory_order_acq_rel);
-  const uint64_t operation = operation_.load(std::memory_order_relaxed);
-  uint64_t failed = first.failed_operation.load(std::memory_order_relaxed);
-  while (operation < failed &&
-         !first.failed_operation.compare_exchange_weak(failed, operation, std::memory_order_acq_rel)) {
+  const uint64_t step = step_.load(std::memory_order_relaxed);
+  uint64_t failed = first.failed_step.load(std::memory_order_relaxed);
+  while (step < failed &&
+         !first.failed_step.compare_exchange_weak(failed, step, std::memory_order_acq_rel)) {
   }
   ring_all();
   return failure();

@@ -23,7 +23,7 @@ class SharedMemoryTransport final : public Transport {
   int64_t slice_bytes() const noexcept override;
   bool shares_memory() const noexcept override { return true; }
 
-  void begin(uint64_t operation) noexcept override { operation_.store(operation, std::memory_order_relaxed); }
+  void begin(uint64_t step) noexcept override { step_.store(step, std::memory_order_relaxed); }
   Status send(int peer, const Message& message) noexcept override;
   Status receive(int peer, Deadline deadline, Message* out) noexcept override;
   void release(int peer) noexcept override;
@@ -74,7 +74,7 @@ class SharedMemoryTransport final : public Transport {
   int half_ = 0;
   Message last_;  // since the last drain: messages of equal content share its data
   uint64_t last_offset_ = 0;
-  std::atomic<uint64_t> operation_{1};
+  std::atomic<uint64_t> step_{1};
   std::mutex abort_mutex_;
   bool has_reason_ = false;         // under the mutex: this rank's reason is written
   std::vector<SharedRank> others_;  // last: once the ranks have met, nothing fails

@@ -22,7 +22,7 @@ struct Channel {
 
 struct Member {
   std::condition_variable changed;  // something happened that this rank may wait for
-  uint64_t operation = 1;           // that this rank runs, or will run next
+  uint64_t step = 1;                // of this rank (Transport::begin)
   bool has_joined = false;
   bool has_left = false;
 };
@@ -39,7 +39,7 @@ struct Hub final : RefCounted {
   const int size;
   std::mutex mutex;                        // guards the members below
   Status failure;                          // of the first abort
-  uint64_t failed_operation = UINT64_MAX;  // the first that fails with it
+  uint64_t failed_step = UINT64_MAX;  // the first that fails with it
   std::vector<Member> members;
   std::vector<Channel> channels;
 };

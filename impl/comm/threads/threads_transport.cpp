@@ -6,12 +6,12 @@
 
 namespace halftone {
 
-void ThreadsTransport::begin(uint64_t operation) noexcept {
+void ThreadsTransport::begin(uint64_t step) noexcept {
   const std::lock_guard lock(hub_->mutex);
-  hub_->member(rank_).operation = operation;
+  hub_->member(rank_).step = step;
 }
 
-bool ThreadsTransport::has_failed() const noexcept { return hub_->failed_operation <= hub_->member(rank_).operation; }
+bool ThreadsTransport::has_failed() const noexcept { return hub_->failed_step <= hub_->member(rank_).step; }
 
 Status ThreadsTransport::send(int peer, const Message& message) noexcept {
   const std::lock_guard lock(hub_->mutex);
@@ -111,7 +111,7 @@ void ThreadsTransport::withdraw() noexcept {
 Status ThreadsTransport::abort(const Status& reason) noexcept {
   const std::lock_guard lock(hub_->mutex);
   if (hub_->failure.ok()) hub_->failure = reason;
-  hub_->failed_operation = std::min(hub_->failed_operation, hub_->member(rank_).operation);
+  hub_->failed_step = std::min(hub_->failed_step, hub_->member(rank_).step);
   for (Member& member : hub_->members) member.changed.notify_one();
   return hub_->failure;
 }

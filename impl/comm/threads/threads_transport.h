@@ -16,7 +16,7 @@ class ThreadsTransport final : public Transport {
   const RankNames& names() const noexcept override { return names_; }
   bool shares_memory() const noexcept override { return true; }
 
-  void begin(uint64_t operation) noexcept override;
+  void begin(uint64_t step) noexcept override;
   Status send(int peer, const Message& message) noexcept override;
   Status receive(int peer, Deadline deadline, Message* out) noexcept override;
   void release(int peer) noexcept override;
