@@ -51,16 +51,17 @@ TEST_F(MetaGroupTest, AllRanksHaveWhatThisOneHas) {
   EXPECT_EQ(read(part), std::vector<int64_t>{3});
 }
 
-// A message of a terabyte: nothing is moved.
+// A message larger than this machine's memory: nothing is moved. ThreadSanitizer leaves about half a terabyte of addresses.
 TEST_F(MetaGroupTest, CountsWhatRingsWouldSend) {
+  constexpr int64_t kBytes = int64_t{1} << 37, kSent = kBytes / kRanks * 2 * (kRanks - 1);
   const OwnedGroup group = make_group("meta");
-  const Tensor large = empty(meta(), DType::kF32, {int64_t{1} << 38});
+  const Tensor large = empty(meta(), DType::kF32, {kBytes / 4});
   Work* work = nullptr;
   check(group->all_reduce({}, ReduceOp::kSum, large.view(), large.view(), &work));
-  EXPECT_EQ(group->counters().bytes_sent, (int64_t{1} << 40) / kRanks * 2 * (kRanks - 1));
+  EXPECT_EQ(group->counters().bytes_sent, kSent);
   EXPECT_EQ(group->counters().operations, 1);
   check(group->broadcast({}, 0, large.view(), &work));
-  EXPECT_EQ(group->counters().bytes_sent, (int64_t{1} << 40) / kRanks * 2 * (kRanks - 1)) << "rank 3 sends nothing";
+  EXPECT_EQ(group->counters().bytes_sent, kSent) << "rank 3 sends nothing";
 }
 
 }  // namespace
