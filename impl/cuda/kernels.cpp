@@ -18,23 +18,7 @@ const OptimKernels kOptimKernels = {HALFTONE_OPTIM_ENTRIES(HALFTONE_ENTRY_ROW)};
 const Kernels& kernels() noexcept {
   // Initialised on first use: some groups are defined in other files, and static initialisation has no order across
   // files.
-  static const Kernels table = {
-      .convert = kConvertKernels,
-      .elementwise = kElementwiseKernels,
-      .reduce = kReduceKernels,
-      .gemm = kGemmKernels,
-      .conv = kConvKernels,
-      .pool = kPoolKernels,
-      .resample = kResampleKernels,
-      .norm = kNormKernels,
-      .attention = kAttentionKernels,
-      .loss = kLossKernels,
-      .index = kIndexKernels,
-      .select = kSelectKernels,
-      .random = kRandomKernels,
-      .statistics = kStatisticsKernels,
-      .optim = kOptimKernels,
-  };
+  static const Kernels table = {HALFTONE_KERNEL_GROUPS(HALFTONE_GROUP_ROW)};
   return table;
 }
 

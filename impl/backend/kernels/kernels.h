@@ -10,6 +10,7 @@
 #include "backend/kernels/conv.h"
 #include "backend/kernels/convert.h"
 #include "backend/kernels/elementwise.h"
+#include "backend/kernels/entry.h"
 #include "backend/kernels/gemm.h"
 #include "backend/kernels/index.h"
 #include "backend/kernels/loss.h"
@@ -43,3 +44,21 @@ struct Kernels {
 };
 
 }  // namespace halftone
+
+// The list of all groups: X(type, member).
+#define HALFTONE_KERNEL_GROUPS(X)    \
+  X(ConvertKernels, convert)         \
+  X(ElementwiseKernels, elementwise) \
+  X(ReduceKernels, reduce)           \
+  X(GemmKernels, gemm)               \
+  X(ConvKernels, conv)               \
+  X(PoolKernels, pool)               \
+  X(ResampleKernels, resample)       \
+  X(NormKernels, norm)               \
+  X(AttentionKernels, attention)     \
+  X(LossKernels, loss)               \
+  X(IndexKernels, index)             \
+  X(SelectKernels, select)           \
+  X(RandomKernels, random)           \
+  X(StatisticsKernels, statistics)   \
+  X(OptimKernels, optim)

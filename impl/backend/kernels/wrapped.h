@@ -7,21 +7,10 @@
 namespace halftone {
 
 // The group that a table belongs to.
-constexpr auto group_of(const ConvertKernels*) { return &Kernels::convert; }
-constexpr auto group_of(const ElementwiseKernels*) { return &Kernels::elementwise; }
-constexpr auto group_of(const ReduceKernels*) { return &Kernels::reduce; }
-constexpr auto group_of(const GemmKernels*) { return &Kernels::gemm; }
-constexpr auto group_of(const ConvKernels*) { return &Kernels::conv; }
-constexpr auto group_of(const PoolKernels*) { return &Kernels::pool; }
-constexpr auto group_of(const ResampleKernels*) { return &Kernels::resample; }
-constexpr auto group_of(const NormKernels*) { return &Kernels::norm; }
-constexpr auto group_of(const AttentionKernels*) { return &Kernels::attention; }
-constexpr auto group_of(const LossKernels*) { return &Kernels::loss; }
-constexpr auto group_of(const IndexKernels*) { return &Kernels::index; }
-constexpr auto group_of(const SelectKernels*) { return &Kernels::select; }
-constexpr auto group_of(const RandomKernels*) { return &Kernels::random; }
-constexpr auto group_of(const StatisticsKernels*) { return &Kernels::statistics; }
-constexpr auto group_of(const OptimKernels*) { return &Kernels::optim; }
+#define HALFTONE_GROUP_OF(Group, member) \
+  constexpr auto group_of(const Group*) { return &Kernels::member; }
+HALFTONE_KERNEL_GROUPS(HALFTONE_GROUP_OF)
+#undef HALFTONE_GROUP_OF
 
 // Every entry is Wrapper<&Group::entry>::run, of the entry's own type.
 #define HALFTONE_WRAPPED_ROW(Group, entry) .entry = Wrapper<&Group::entry>::run,

@@ -5,21 +5,7 @@
 
 namespace halftone::cuda {
 
-extern const ConvertKernels kConvertKernels;
-extern const ElementwiseKernels kElementwiseKernels;
-extern const ReduceKernels kReduceKernels;
-extern const GemmKernels kGemmKernels;
-extern const ConvKernels kConvKernels;
-extern const PoolKernels kPoolKernels;
-extern const ResampleKernels kResampleKernels;
-extern const NormKernels kNormKernels;
-extern const AttentionKernels kAttentionKernels;
-extern const LossKernels kLossKernels;
-extern const IndexKernels kIndexKernels;
-extern const SelectKernels kSelectKernels;
-extern const RandomKernels kRandomKernels;
-extern const StatisticsKernels kStatisticsKernels;
-extern const OptimKernels kOptimKernels;
+HALFTONE_KERNEL_GROUPS(HALFTONE_DECLARE_GROUP)
 
 // The whole table.
 const Kernels& kernels() noexcept;
