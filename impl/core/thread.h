@@ -22,24 +22,34 @@ class RecordedStep;  // runtime/recorded_step.h
 class RunningLayer;  // autograd/scope.h
 class StreamScope;   // runtime/stream_scope.h
 
+namespace capi {
+class GivenHandles;  // base/given_handles.h
+class ScopeStack;    // scope/scope_stack.h
+struct OpenScope;    // scope/scope.h
+}  // namespace capi
+
 // The values that operations look for in their results (autograd/anomaly.h).
 enum class Anomaly : uint8_t { kNothing, kNan, kNotFinite };
 
-// The modes that a ScopeGuard sets back.
-struct Modes {
+// The modes that scopes of the C API change.
+struct ScopeModes {
   bool grad_enabled = true;
-  bool in_backward = false;                  // a backward of this thread is under way
-  Engine* engine = nullptr;                  // that backward
-  const Node* node = nullptr;                // whose backward runs
-  RecomputedTensors* recomputed = nullptr;   // what that backward has made again
-  RecomputePass* recompute = nullptr;        // the forward of a recompute region that runs
+  bool defers_weights = false;  // modules are made without memory for their weights
+  Anomaly anomaly = Anomaly::kNothing;
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
+};
+
+// The modes that a ScopeGuard sets back.
+struct Modes : ScopeModes {
+  bool in_backward = false;                 // a backward of this thread is under way
+  Engine* engine = nullptr;                 // that backward
+  const Node* node = nullptr;               // whose backward runs
+  RecomputedTensors* recomputed = nullptr;  // what that backward has made again
+  RecomputePass* recompute = nullptr;       // the forward of a recompute region that runs
 };
 
 // The part that autograd, operations and modules read, by scope() of autograd/scope.h.
 struct Scope : Modes {
-  Anomaly anomaly = Anomaly::kNothing;
-  bool defers_weights = false;          // modules are made without memory for their weights
   const RunningLayer* layer = nullptr;  // the innermost
   uint64_t next_sequence = 0;           // numbers the nodes that this thread records
   int64_t depth = 0;                    // scopes of the C API that are open
@@ -59,7 +69,11 @@ struct Thread {
   ForwardKeysGuard* forward_keys = nullptr;
   KeyTape* key_tape = nullptr;
   StreamScope* stream_scope = nullptr;
-  uint64_t storage_mark = 0;  // that new storages get (tensor/storage.h); 0: none
+  capi::OpenScope* open_scope = nullptr;
+  capi::GivenHandles* given_handles = nullptr;
+  capi::ScopeStack* scope_stack = nullptr;        // that this thread has entered
+  capi::ScopeStack* outer_scope_stack = nullptr;  // that it had entered when the innermost callback under way began
+  uint64_t storage_mark = 0;                      // that new storages get (tensor/storage.h); 0: none
 };
 
 inline Thread& thread() noexcept {

@@ -82,6 +82,7 @@
 #include "halftone/schedule.h"
 #include "halftone/schedule_rules.h"
 #include "halftone/scope.h"
+#include "halftone/scope_stack.h"
 #include "halftone/select.h"
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"

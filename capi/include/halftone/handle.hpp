@@ -210,6 +210,7 @@ using Parameter = Handle<htone_parameter>;            /**< parameters.h */
 using Parameters = Handle<htone_parameters>;          /**< parameters.h */
 using Sampler = Handle<htone_sampler>;                /**< data.h */
 using Schedule = Handle<htone_schedule>;              /**< schedule.h */
+using ScopeStack = Handle<htone_scope_stack>;          /**< scope_stack.h */
 using StateDict = Handle<htone_state_dict>;           /**< state_dict.h */
 using Scope = UniqueHandle<htone_scope>;              /**< scope.h; ends on the thread that began it */
 

@@ -2,7 +2,8 @@
  * Scopes: each covers the calls of one thread between its begin and its end. A scope of htone_handles_begin releases
  * the handles that these calls returned; those of htone_no_grad_begin and htone_autocast_begin change how operations
  * work. Scopes nest, and end in reverse order on the thread that began them; htone_scope_end_later is for a program
- * that cannot do so. A forward, backward or hook callback may begin scopes; those that it leaves open end with it.
+ * that cannot do so, and scope_stack.h for one that moves between threads. A forward, backward or hook callback may
+ * begin scopes; those that it leaves open end with it.
  *
  * Inside a scope of handles, a program does not release its temporary tensors by hand:
  *
@@ -53,8 +54,8 @@ HTONE_API htone_status htone_keep(void* handle);
  *
  * @param[in] scope the innermost one of this thread; or any scope of a thread that has ended. The modes ended with
  *   that thread, so the call then only releases handles and changes no mode of this thread.
- * @errors INVALID_HANDLE, STATE (of another thread that still runs; not the innermost; begun before the current
- *   callback). Then the scope is still open.
+ * @errors INVALID_HANDLE, STATE (of another thread that still runs, or of a stack that this thread has not entered; not
+ *   the innermost; begun before the current callback). Then the scope is still open.
  * @since 0.1
  */
 HTONE_EXPORT htone_status htone_scope_end(htone_scope* scope);

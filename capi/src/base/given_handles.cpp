@@ -14,7 +14,7 @@ bool is_alive(void* handle) noexcept { return HandleTable::instance().type_of(ha
 
 GivenHandles::~GivenHandles() {
   // A scope whose thread has ended is ended by another one, which has a list of its own.
-  if (innermost_ == this) innermost_ = outer_;
+  if (innermost() == this) thread().given_handles = outer_;
   while (!handles_.empty()) {
     void* const last = handles_.back();
     handles_.pop_back();

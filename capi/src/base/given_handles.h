@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/thread.h"
+
 namespace halftone::capi {
 
 // Handles that calls of one thread gave out while a scope of htone_handles_begin was the innermost of its kind. A
@@ -12,11 +14,9 @@ namespace halftone::capi {
 class GivenHandles {
  public:
   // The innermost of this thread, which notes the handles; null where none is open.
-  static GivenHandles* innermost() noexcept { return innermost_; }
-  // Called while a thread ends: its lists are left to other threads.
-  static void forget_innermost() noexcept { innermost_ = nullptr; }
+  static GivenHandles* innermost() noexcept { return thread().given_handles; }
 
-  GivenHandles() noexcept : outer_(innermost_) { innermost_ = this; }
+  GivenHandles() noexcept : outer_(innermost()) { thread().given_handles = this; }
   // Releases the handles, the last one first. On the thread of the scope that is the innermost list there.
   ~GivenHandles();
   GivenHandles(const GivenHandles&) = delete;
@@ -29,8 +29,6 @@ class GivenHandles {
   void keep(void* handle);
 
  private:
-  static thread_local constinit inline GivenHandles* innermost_ = nullptr;
-
   GivenHandles* const outer_;
   // Returns the place of a handle in the list, or its size if it is not there.
   size_t find(void* handle);

@@ -25,6 +25,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a device",
       "a tensor",
       "a scope",
+      "a stack of scopes",
       "an autocast policy",
       "a parameter",
       "a set of parameters",

@@ -18,6 +18,7 @@ enum class HandleType : uint8_t {
   kDevice,
   kTensor,
   kScope,
+  kScopeStack,
   kAutocastPolicy,
   kParameter,
   kParameters,

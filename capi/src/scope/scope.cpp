@@ -5,28 +5,21 @@
 
 #include "base/left_scopes.h"
 #include "core/error.h"
+#include "scope/scope_stack.h"
 
 namespace halftone::capi {
 
 namespace {
 
-void release_ended(OpenScope& open) noexcept;
-
 // Runs while a thread ends. Its modes end here: destructors of other keys may still call the library, and the scopes'
 // policies are no longer kept for this thread.
 void end_thread(void* pointer) {
-  scope().grad_enabled = true;
-  scope().autocast = nullptr;
-  scope().anomaly = Anomaly::kNothing;
-  scope().defers_weights = false;
-  scope().depth = 0;
-  OpenScope* const innermost = std::exchange(OpenScope::innermost(), nullptr);
-  GivenHandles::forget_innermost();
   const auto owner = Ref<ScopeOwner>::adopt(static_cast<ScopeOwner*>(pointer));
-  for (OpenScope* left = owner->mark_ended(innermost); left != nullptr;) {
-    OpenScope* const open = std::exchange(left, left->outer);
-    release_ended(*open);
-  }
+  while (ScopeStack* const entered = thread().scope_stack) entered->leave();
+  static_cast<ScopeModes&>(scope()) = {};
+  scope().depth = 0;
+  thread().given_handles = nullptr;
+  owner->end(std::exchange(OpenScope::innermost(), nullptr));
 }
 
 // A key, because its destructor runs on any thread of the caller's. The library stays loaded, so the destructor does.
@@ -44,24 +37,10 @@ pthread_key_t owner_key() {
 
 }  // namespace
 
-ScopeOwner::ScopeOwner() : process_(getpid()) {}
+ScopeOwner::ScopeOwner(Kind kind) : kind_(kind), process_(getpid()) {}
 
 bool ScopeOwner::has_ended() const noexcept {
   return has_ended_.load(std::memory_order_acquire) || process_ != getpid();
-}
-
-OpenScope* ScopeOwner::mark_ended(OpenScope* innermost) noexcept {
-  OpenScope* left = nullptr;
-  OpenScope** last = &left;
-  const std::lock_guard lock(leaving_);
-  for (OpenScope* open = innermost; open != nullptr; open = open->outer) {
-    if (!open->is_left.load(std::memory_order_relaxed)) continue;
-    *last = open;
-    last = &open->outer;
-  }
-  *last = nullptr;
-  has_ended_.store(true, std::memory_order_release);
-  return left;
 }
 
 bool ScopeOwner::leave(OpenScope& open) noexcept {
@@ -74,13 +53,15 @@ bool ScopeOwner::leave(OpenScope& open) noexcept {
 
 ScopeOwner* ScopeOwner::current() noexcept {
   if (scope().depth == 0) return nullptr;
+  if (const ScopeStack* const entered = thread().scope_stack) return entered->owner();
   return static_cast<ScopeOwner*>(pthread_getspecific(owner_key()));
 }
 
 Ref<ScopeOwner> ScopeOwner::current_or_new() {
+  if (const ScopeStack* const entered = thread().scope_stack) return Ref<ScopeOwner>::share(entered->owner());
   const pthread_key_t key = owner_key();
   if (void* known = pthread_getspecific(key)) return Ref<ScopeOwner>::share(static_cast<ScopeOwner*>(known));
-  Ref<ScopeOwner> made = make_ref<ScopeOwner>();
+  Ref<ScopeOwner> made = make_ref<ScopeOwner>(Kind::kThread);
   if (pthread_setspecific(key, made.get()) != 0) {
     fail(Code::kOutOfMemory, "", "no memory for this thread's first scope");
   }
@@ -88,7 +69,8 @@ Ref<ScopeOwner> ScopeOwner::current_or_new() {
   return made;
 }
 
-void ScopeOwner::forget_current() noexcept {
+void ScopeOwner::forget_unused() noexcept {
+  if (scope().depth != 0 || thread().scope_stack != nullptr) return;
   try {
     const pthread_key_t key = owner_key();
     const auto owner = Ref<ScopeOwner>::adopt(static_cast<ScopeOwner*>(pthread_getspecific(key)));
@@ -104,14 +86,16 @@ void OpenScope::leave() noexcept {
 
 OpenScope::~OpenScope() {
   if (is_left.load(std::memory_order_relaxed)) left_scope_count.fetch_sub(1, std::memory_order_relaxed);
-  if (scope().depth == 0) ScopeOwner::forget_current();
+  ScopeOwner::forget_unused();
+}
+
+void require_no_guards(const char* what) {
+  if (scope().guards == 0) return;
+  fail(Code::kState, "", "%s inside another call of this thread, outside of a callback whose header allows it", what);
 }
 
 Ref<OpenScope> open_scope() {
-  if (scope().guards > 0) {
-    fail(Code::kState, "",
-         "scopes cannot be begun inside another call of this thread, outside of a callback whose header allows it");
-  }
+  require_no_guards("scopes cannot be begun");
   Ref<OpenScope> open = make_ref<OpenScope>();
   open->before = scope();
   open->depth = scope().depth + 1;
@@ -133,19 +117,15 @@ namespace {
 // Brings back the modes from before the innermost scope of this thread, and releases its handles.
 void end_innermost() noexcept {
   OpenScope& open = *OpenScope::innermost();
-  Scope& current = scope();
-  current.grad_enabled = open.before.grad_enabled;
-  current.autocast = open.before.autocast;
-  current.anomaly = open.before.anomaly;
-  current.defers_weights = open.before.defers_weights;
-  current.depth = open.before.depth;
+  static_cast<ScopeModes&>(scope()) = open.before;
+  scope().depth = open.depth - 1;
   OpenScope::innermost() = open.outer;
   open.given.reset();
   const Ref<RefCounted> held = std::move(open.held);
   drop_handle(open.handle);
 }
 
-// Releases what a scope of an ended thread owns, and its handle. The modes ended with the thread.
+// Releases what a scope of an ended thread or stack owns, and its handle. The modes ended with it.
 void release_ended(OpenScope& open) noexcept {
   open.given.reset();
   const Ref<RefCounted> held = std::move(open.held);
@@ -154,10 +134,40 @@ void release_ended(OpenScope& open) noexcept {
 
 bool is_of_this_thread(const OpenScope& open) noexcept { return open.owner.get() == ScopeOwner::current(); }
 
+[[noreturn]] void fail_elsewhere(const OpenScope& open) {
+  if (open.owner->kind() == ScopeOwner::Kind::kStack) {
+    fail(Code::kState, "scope",
+         "scope belongs to a stack of scopes that is not the one in use on this thread; enter that one, or leave the "
+         "scope to it by htone_scope_end_later");
+  }
+  fail(Code::kState, "scope",
+       "scope was begun on another thread, which still runs, or outside of the stack of scopes in use on this one; end "
+       "it there, or leave it to that thread by htone_scope_end_later");
+}
+
 // Returns whether no call that is under way on this thread began before the scope and needs its modes.
 bool may_end(const OpenScope& open) noexcept { return scope().guards == 0 && open.depth > scope().base; }
 
 }  // namespace
+
+void ScopeOwner::end(OpenScope* innermost) noexcept {
+  OpenScope* left = nullptr;
+  OpenScope** last = &left;
+  {
+    const std::lock_guard lock(leaving_);
+    for (OpenScope* open = innermost; open != nullptr; open = open->outer) {
+      if (!open->is_left.load(std::memory_order_relaxed)) continue;
+      *last = open;
+      last = &open->outer;
+    }
+    *last = nullptr;
+    has_ended_.store(true, std::memory_order_release);
+  }
+  while (left != nullptr) {
+    OpenScope* const open = std::exchange(left, left->outer);
+    release_ended(*open);
+  }
+}
 
 void end_left_scopes() noexcept {
   OpenScope* open = OpenScope::innermost();
@@ -172,9 +182,7 @@ void end_scope(htone_scope* handle) {
   const Scope& current = scope();
   if (!is_of_this_thread(*open)) {
     if (open->owner->has_ended()) return release_ended(*open);
-    fail(Code::kState, "scope",
-         "scope was begun on another thread, which still runs; end it there, or leave it to that thread by "
-         "htone_scope_end_later");
+    fail_elsewhere(*open);
   }
   if (!may_end(*open)) {
     fail(Code::kState, "scope", "scope was begun before the call that is under way on this thread; end it afterwards");
@@ -197,9 +205,8 @@ void end_scope_later(htone_scope* handle) {
 }
 
 CallbackScope::~CallbackScope() {
-  while (scope().depth > before_.depth) end_innermost();
-  scope().base = before_.base;
-  scope().guards = before_.guards;
+  while (thread().scope_stack != thread().outer_scope_stack) thread().scope_stack->leave();
+  while (scope().depth > depth_) end_innermost();
 }
 
 }  // namespace halftone::capi

@@ -17,28 +17,33 @@ namespace halftone::capi {
 
 struct OpenScope;
 
-// A thread with open scopes. It exists while the thread has one, and as long as handles of its scopes do.
+// A thread or a ScopeStack with open scopes. A thread's exists while it has an open scope or has entered a stack, and
+// as long as handles of its scopes do.
 class ScopeOwner final : public RefCounted {
  public:
-  // The calling thread's; null where it has no open scope.
+  enum class Kind : uint8_t { kThread, kStack };
+
+  // Of the scopes that the calling thread begins now; null where it has no open scope.
   static ScopeOwner* current() noexcept;
   // Makes the calling thread's where there is none. Throws OUT_OF_MEMORY.
   static Ref<ScopeOwner> current_or_new();
-  // The calling thread has no open scope any more.
-  static void forget_current() noexcept;
+  // Forgets the calling thread's if it has neither an open scope nor a stack.
+  static void forget_unused() noexcept;
 
-  ScopeOwner();
-  // Returns true after the thread has ended. In a forked child only the thread that forked has not.
+  explicit ScopeOwner(Kind kind);
+  Kind kind() const noexcept { return kind_; }
+  // Returns true after the thread or stack has ended. In a forked child only the thread that forked has not.
   bool has_ended() const noexcept;
-  // Called when the thread ends. Other threads may end its scopes from now on, but those that were left to it, which it
-  // must release: returns them, linked by `outer`.
-  OpenScope* mark_ended(OpenScope* innermost) noexcept;
-  // Leaves a scope of the thread to it: it ends it at a later call, or else when it ends. Returns false after that.
+  // Called when the thread or stack ends. Any thread may end its scopes from now on. Releases those that were left.
+  void end(OpenScope* innermost) noexcept;
+  // Leaves a scope to its thread or stack, which ends it at a later call, or else when it ends. Returns false after
+  // that.
   bool leave(OpenScope& open) noexcept;
 
  private:
   std::mutex leaving_;  // a scope is left before the thread ends, or not at all
   std::atomic<bool> has_ended_{false};
+  const Kind kind_;
   const pid_t process_;
 };
 
@@ -48,12 +53,9 @@ struct OpenScope final : RefCounted {
   void leave() noexcept;
 
   // The innermost scope of this thread; null where none is open.
-  static OpenScope*& innermost() noexcept {
-    static thread_local constinit OpenScope* scope = nullptr;
-    return scope;
-  }
+  static OpenScope*& innermost() noexcept { return thread().open_scope; }
 
-  Scope before;
+  ScopeModes before;
   Ref<ScopeOwner> owner;
   std::atomic<bool> is_left{false};     // its thread ends it as soon as it can
   int64_t depth = 0;                    // how many scopes were open with this one
@@ -66,6 +68,8 @@ struct OpenScope final : RefCounted {
 template <>
 struct HandleTraits<htone_scope> : HandleTo<Ref<OpenScope>, HandleType::kScope> {};
 
+// Throws STATE inside a call that sets the modes back at its end. `what` begins the message.
+void require_no_guards(const char* what);
 // Saves the thread's modes before a change. Throws STATE inside a call that sets the modes back at its end.
 Ref<OpenScope> open_scope();
 // Makes the scope the innermost one and leaves its handle to the caller. Nothing can fail after it.
@@ -76,19 +80,24 @@ void end_scope(htone_scope* handle);
 // Ends a scope as end_scope does, where that may be. Otherwise the thread of the scope ends it later.
 void end_scope_later(htone_scope* handle);
 
-// Stands around a callback, in which scopes may be opened: those that it leaves open end with it.
+// Stands around a callback, in which scopes may be opened and stacks entered: those that it leaves open end with it,
+// and those that it has not left are left.
 class CallbackScope {
  public:
-  CallbackScope() noexcept : before_(scope()) {
-    scope().base = before_.depth;
+  CallbackScope() noexcept : depth_(scope().depth) {
+    scope().base = depth_;
     scope().guards = 0;
+    thread().outer_scope_stack = thread().scope_stack;
   }
   ~CallbackScope();
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
  private:
-  const Scope before_;
+  const int64_t depth_;
+  const ThreadGuard<&Scope::base> base_;
+  const ThreadGuard<&Scope::guards> guards_;
+  const ThreadGuard<&Thread::outer_scope_stack> outer_scope_stack_;
 };
 
 }  // namespace halftone::capi

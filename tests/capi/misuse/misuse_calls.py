@@ -11,6 +11,8 @@ AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_,
          if name != "htone_scope"}
 for end in ("htone_scope_end", "htone_scope_end_later"):
     AFTER[end] = "scope = fixture.scope;"
+AFTER["htone_scope_stack_enter"] = "assert_ok(htone_scope_stack_leave(stack));"
+BEFORE["htone_scope_stack_leave"] = "assert_ok(htone_scope_stack_enter(stack));"
 BEFORE["htone_optimizer_add_group"] = "parameters = renew_spare_parameters();"
 for part in CHECKPOINT_PARTS:
     BEFORE[f"htone_checkpoint_add_{part}"] = "checkpoint = renew_checkpoint();"

@@ -283,6 +283,7 @@ static void make_objects(void) {
   fixture.context = test_context();
   fixture.device = test_device();
   fixture.tensor = keep_tensor(make_object(kTensorHandle));
+  fixture.stack = make_object(kScopeStackHandle);
   fixture.policy = keep_policy(make_object(kPolicyHandle));
   fixture.module = keep_module(make_object(kModuleHandle));
   assert_ok(htone_module_create_batch_norm1d(fixture.device, 2, NULL, &fixture.buffered_module));
@@ -353,4 +354,5 @@ void release_fixture(void) {
   assert_ok(htone_ddp_release(fixture.ddp));
   assert_ok(htone_group_release(fixture.group));
   assert_ok(htone_scope_end(fixture.scope));
+  assert_ok(htone_scope_stack_release(fixture.stack));
 }

@@ -12,6 +12,7 @@ typedef enum HandleKind {
   kDeviceHandle,
   kTensorHandle,
   kScopeHandle,
+  kScopeStackHandle,
   kPolicyHandle,
   kModuleHandle,
   kParameterHandle,
@@ -40,6 +41,7 @@ typedef struct Fixture {
   htone_device* device;
   htone_tensor* tensor; /* [2, 2], f32 */
   htone_scope* scope;   /* the innermost scope of this thread */
+  htone_scope_stack* stack;
   htone_autocast_policy* policy;
   htone_module* module; /* linear, owned by an optimizer, with gradients */
   htone_parameter* parameter;

@@ -8,6 +8,7 @@ HANDLES = {
     "htone_device": ("kDeviceHandle", "device", "htone_device_release"),
     "htone_tensor": ("kTensorHandle", "tensor", "htone_tensor_release"),
     "htone_scope": ("kScopeHandle", "scope", "htone_scope_end"),
+    "htone_scope_stack": ("kScopeStackHandle", "stack", "htone_scope_stack_release"),
     "htone_autocast_policy": ("kPolicyHandle", "policy", "htone_autocast_policy_release"),
     "htone_module": ("kModuleHandle", "module", "htone_module_release"),
     "htone_parameter": ("kParameterHandle", "parameter", "htone_parameter_release"),

@@ -6,6 +6,7 @@ typedef union Handle {
   htone_device* device;
   htone_tensor* tensor;
   htone_scope* scope;
+  htone_scope_stack* scope_stack;
   htone_autocast_policy* policy;
   htone_module* module;
   htone_parameter* parameter;
@@ -44,6 +45,9 @@ void* make_object(HandleKind kind) {
       break;
     case kScopeHandle:
       assert_ok(htone_autocast_begin(fixture.policy, &made.scope));
+      break;
+    case kScopeStackHandle:
+      assert_ok(htone_scope_stack_create(&made.scope_stack));
       break;
     case kPolicyHandle:
       assert_ok(htone_autocast_policy_create(HTONE_F32, &made.policy));
@@ -122,6 +126,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_tensor_release(handle);
     case kScopeHandle:
       return htone_scope_end(handle);
+    case kScopeStackHandle:
+      return htone_scope_stack_release(handle);
     case kPolicyHandle:
       return htone_autocast_policy_release(handle);
     case kModuleHandle:
