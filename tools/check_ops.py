@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Checks that a test in C calls every operation: each row of impl/ops/dispatch/op.cpp is a function htone_<name> that a
-test of tests/capi calls. generate_api.py and tests/capi/autograd/amp_test.c compare the rows with the documented autocast
-classes. tests/ops/op_list_test.cpp checks that each has cases of every size and a gradient, or a reason for none.
-Prints each fault; exits with 1 where there is one.
+"""Checks that every operation is called through the C interface: each row of impl/ops/dispatch/op.cpp is a function
+htone_<name> that a test of tests/capi or the runner of tests/vectors calls. generate_api.py and
+tests/capi/autograd/amp_test.c compare the rows with the documented autocast classes. tests/ops/op_list_test.cpp checks
+that each has cases of every size and a gradient, or a reason for none. Prints each fault; exits with 1 where there is one.
 """
 import argparse
 import re
@@ -14,8 +14,9 @@ from public_headers import REPOSITORY
 
 
 def faults(root: Path, names: list[str]) -> list[str]:
-    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "tests/capi").glob("*/*_test.c")))
-    return [f"{name}: no test in tests/capi calls it" for name in names if not re.search(rf"\bhtone_{name}\b", tests)]
+    paths = [*(root / "tests/capi").glob("*/*_test.c"), *(root / "tests/vectors/runner").glob("*.cpp")]
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
+    return [f"{name}: no test in C and no vector calls it" for name in names if not re.search(rf"\bhtone_{name}\b", tests)]
 
 
 def main() -> int:

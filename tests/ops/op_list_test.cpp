@@ -42,6 +42,7 @@ bool has_gradient(const OpCase& op_case, ContextDevice& device) {
 
 class OpList : public RoomTest {};
 
+// Shows row A9 of tests/faults.md: op_values_test.cpp runs the cases with empty inputs, too.
 TEST_F(OpList, HasCasesOfEverySizeForEveryOperation) {
   for (int i = 0; i < kOpCount; ++i) {
     const Op op = static_cast<Op>(i);

@@ -118,6 +118,7 @@ class Ops(PlantedFault):
         super().setUp()
         shutil.copytree(REPOSITORY / "impl/ops", self.root / "impl/ops")
         shutil.copytree(REPOSITORY / "tests/capi", self.root / "tests/capi")
+        shutil.copytree(REPOSITORY / "tests/vectors/runner", self.root / "tests/vectors/runner")
 
     def test_the_operations_as_they_are_pass(self):
         self.assert_clean()
@@ -125,7 +126,7 @@ class Ops(PlantedFault):
     def test_an_operation_without_a_test_is_missed(self):
         self.replace("impl/ops/dispatch/op.cpp", '"relu", AutocastClass::kAsIs}',
                      '"relu", AutocastClass::kAsIs}, {Op::kPlanted, "planted", AutocastClass::kLow}')
-        self.assert_fault("planted: no test in tests/capi calls it")
+        self.assert_fault("planted: no test in C and no vector calls it")
 
 
 class Faults(PlantedFault):

@@ -179,8 +179,8 @@ class Writer:
         else:
             self.plain()
         self.line("end_misuse();")
-        # Shows rows A1, A2, A3, A4, A5, A18, A19 and A25 of tests/faults.md, as far as one wrong argument can show
-        # them.
+        # Shows rows A1, A2, A3, A4, A5, A18, A19, A25 and A29 of tests/faults.md, as far as one wrong argument can
+        # show them.
         return f"static void {name}_refuses_every_wrong_argument(void** state) {{\n" + "\n".join(self.lines) + "\n}\n"
 
 

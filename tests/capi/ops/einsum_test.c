@@ -1,4 +1,4 @@
-/* Einsum: implied results, dots, diagonals, autocast, and invalid equations. */
+/* Einsum: autocast of one operand, invalid equations, operands that do not fit. */
 
 #include "test_tensors.h"
 
@@ -6,42 +6,6 @@ static htone_tensor* einsum_of(const char* equation, htone_tensor* a, htone_tens
   htone_tensor* out = NULL;
   assert_ok(htone_einsum(equation, a, b, &out));
   return keep_tensor(out);
-}
-
-static void a_result_may_be_implied(void** state) {
-  (void)state;
-  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 3, 1);
-  assert_values(einsum_of("ik , kj", a, b), 0, 5, 14);
-  htone_tensor* turned = einsum_of("zk,kY", a, b);
-  assert_shape(turned, 1, 2);
-  assert_values(turned, 0, 5, 14);
-  assert_scalar(einsum_of("i,i", make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 1, 3)));
-  assert_values(einsum_of(",->", make_scalar(HTONE_F32, 3), make_scalar(HTONE_F32, 4)), 0, 12);
-}
-
-static void dots_stand_for_the_dimensions_without_letters(void** state) {
-  (void)state;
-  htone_tensor *a = make_noise(HTONE_F64, 1, 4, 2, 3, 4, 5), *b = make_noise(HTONE_F64, 2, 4, 2, 3, 5, 6);
-  assert_shape(einsum_of("...ij,...jk->...ik", a, b), 2, 3, 4, 6);
-  assert_tensors_near(einsum_of("i...j,j->...i", a, make_noise(HTONE_F64, 3, 1, 5)),
-                      einsum_of("ixyj,j->xyi", a, make_noise(HTONE_F64, 3, 1, 5)), 1e-14);
-  /* the labels that the result leaves out are summed */
-  assert_tensors_near(einsum_of("...ij,...jk->ki", a, b), einsum_of("xyij,xyjk->ki", a, b), 1e-14);
-}
-
-static void autocast_multiplies_in_low_precision(void** state) {
-  (void)state;
-  htone_autocast_policy* policy = NULL;
-  htone_scope* scope = NULL;
-  htone_tensor *a = leaf(make_ramp(HTONE_F32, 2, 2, 3)), *b = make_ramp(HTONE_F32, 2, 3, 2);
-  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
-  keep_policy(policy);
-  assert_ok(htone_autocast_begin(policy, &scope));
-  htone_tensor* result = einsum_of("ij,jk->ik", a, b);
-  assert_ok(htone_scope_end(scope));
-  assert_int_equal(dtype_of(result), HTONE_BF16);
-  backward(sum_of(cast_of(result, HTONE_F32)));
-  assert_values(grad_of(a), 0, 1, 5, 9, 1, 5, 9);
 }
 
 static void autocast_sums_one_operand_in_fp32(void** state) {
@@ -54,15 +18,6 @@ static void autocast_sums_one_operand_in_fp32(void** state) {
   assert_ok(htone_scope_end(scope));
   assert_int_equal(dtype_of(result), HTONE_F32);
   assert_values(result, 0, 3, 12);
-}
-
-static void a_letter_twice_in_an_operand_takes_the_diagonal(void** state) {
-  (void)state;
-  htone_tensor* square = leaf(make_ramp(HTONE_F32, 2, 3, 3));
-  htone_tensor* diagonal = einsum_of("ii->i", square, NULL);
-  assert_values(diagonal, 0, 0, 4, 8);
-  backward(sum_of(apply2(htone_mul, diagonal, make_tensor(HTONE_F32, (const double[]){2, 3, 4}, 1, 3))));
-  assert_values(grad_of(square), 0, 2, 0, 0, 0, 3, 0, 0, 0, 4);
 }
 
 typedef struct Nonsense {
@@ -98,31 +53,24 @@ static void equations_that_make_no_sense_are_refused_with_the_place(void** state
 
 static void operands_that_do_not_fit_are_named(void** state) {
   (void)state;
-  htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 4, 2);
-  assert_fails(htone_einsum("ij,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "label 'j' is 3 in a [2, 3] and 4 in b");
-  assert_fails(htone_einsum("ijl,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "a [2, 3] has 2 dimensions");
-  assert_fails(htone_einsum("ij,k->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "b [4, 2] has 2 dimensions");
-  assert_fails(htone_einsum("...ijl,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "equation names at least 3");
-  assert_fails(htone_einsum("ij->i", cast_of(a, HTONE_I32), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "a is i32");
-  assert_fails(htone_einsum("...,...", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "dimension 1 from the end of \"...\" is 2 in a [2, 3] and 4 in b");
-  assert_fails(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), HTONE_ERROR_DTYPE_MISMATCH, "b is f16");
-  assert_fails(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), HTONE_ERROR_DTYPE_MISMATCH, "a is i32");
-  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "label 'i' is 2 and 3 in a [2, 3]");
-  assert_fails(htone_einsum("ij,kk->i", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "label 'k' is 4 and 2 in b [4, 2]");
+  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 4, 2);
+  assert_refused(htone_einsum("ij,jk->ik", a, b, &out), SHAPE_MISMATCH, "label 'j' is 3 in a [2, 3] and 4 in b");
+  assert_refused(htone_einsum("ijl,jk->ik", a, b, &out), SHAPE_MISMATCH, "a [2, 3] has 2 dimensions");
+  assert_refused(htone_einsum("ij,k->ik", a, b, &out), SHAPE_MISMATCH, "b [4, 2] has 2 dimensions");
+  assert_refused(htone_einsum("...ijl,jk->ik", a, b, &out), SHAPE_MISMATCH, "equation names at least 3");
+  assert_refused(htone_einsum("ij->i", cast_of(a, HTONE_I32), NULL, &out), DTYPE_MISMATCH, "a is i32");
+  assert_refused(htone_einsum("...,...", a, b, &out), SHAPE_MISMATCH,
+                 "dimension 1 from the end of \"...\" is 2 in a [2, 3] and 4 in b");
+  assert_refused(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), DTYPE_MISMATCH, "b is f16");
+  assert_refused(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), DTYPE_MISMATCH, "a is i32");
+  assert_refused(htone_einsum("ii->i", a, NULL, &out), SHAPE_MISMATCH, "label 'i' is 2 and 3 in a [2, 3]");
+  assert_refused(htone_einsum("ij,kk->i", a, b, &out), SHAPE_MISMATCH, "label 'k' is 4 and 2 in b [4, 2]");
   htone_tensor* many = make_ramp(HTONE_F32, 5, 1, 1, 1, 1, 1);
-  assert_fails(htone_einsum("abcde,fghij", many, many, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "10 dimensions of the result");
-  assert_null(out);
+  assert_refused(htone_einsum("abcde,fghij", many, many, &out), INVALID_ARGUMENT, "10 dimensions of the result");
 }
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_result_may_be_implied),
-      cmocka_unit_test(dots_stand_for_the_dimensions_without_letters),
-      cmocka_unit_test(a_letter_twice_in_an_operand_takes_the_diagonal),
-      cmocka_unit_test(autocast_multiplies_in_low_precision),
       cmocka_unit_test(autocast_sums_one_operand_in_fp32),
       cmocka_unit_test(equations_that_make_no_sense_are_refused_with_the_place),
       cmocka_unit_test(operands_that_do_not_fit_are_named),

@@ -1,157 +1,63 @@
-/* Functions of elementwise.h: one value each, dtypes of gradients, autocast, refusals. */
+/* Functions of one and two tensors, and of a tensor and a number: what they refuse, and exact integers. tests/vectors
+ * has their values and gradients. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "test_tensors.h"
 
-static double rsqrt_of(double x) { return 1 / sqrt(x); }
-static double reciprocal_of(double x) { return 1 / x; }
-static double negated(double x) { return -x; }
-static double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
-static double silu_of(double x) { return x / (1 + exp(-x)); }
-static double softplus_of(double x) { return log1p(exp(x)); }
-
-typedef struct Function {
-  const char* name;
-  UnaryFn apply;
-  double (*reference)(double x);
-  htone_autocast_class autocast_class;
-  int keeps_integers;
-} Function;
-
-static const Function kFunctions[] = {
-    {"exp", htone_exp, exp, HTONE_AUTOCAST_FP32, 0},
-    {"log", htone_log, log, HTONE_AUTOCAST_FP32, 0},
-    {"sqrt", htone_sqrt, sqrt, HTONE_AUTOCAST_AS_IS, 0},
-    {"rsqrt", htone_rsqrt, rsqrt_of, HTONE_AUTOCAST_FP32, 0},
-    {"reciprocal", htone_reciprocal, reciprocal_of, HTONE_AUTOCAST_FP32, 0},
-    {"abs", htone_abs, fabs, HTONE_AUTOCAST_AS_IS, 1},
-    {"neg", htone_neg, negated, HTONE_AUTOCAST_AS_IS, 1},
-    {"sin", htone_sin, sin, HTONE_AUTOCAST_AS_IS, 0},
-    {"cos", htone_cos, cos, HTONE_AUTOCAST_AS_IS, 0},
-    {"sigmoid", htone_sigmoid, sigmoid_of, HTONE_AUTOCAST_AS_IS, 0},
-    {"tanh", htone_tanh, tanh, HTONE_AUTOCAST_AS_IS, 0},
-    {"silu", htone_silu, silu_of, HTONE_AUTOCAST_AS_IS, 0},
-    {"softplus", htone_softplus, softplus_of, HTONE_AUTOCAST_FP32, 0},
-};
-
-static void gradients_take_the_dtype_of_their_input(void** state) {
+static void storage_formats_bools_and_integers_are_refused(void** state) {
   (void)state;
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    htone_tensor* x = leaf(make_tensor(HTONE_BF16, (const double[]){0.5, 2}, 1, 2));
-    backward(sum_of(apply1(kFunctions[f].apply, x)));
-    assert_int_equal(dtype_of(grad_of(x)), HTONE_BF16);
-  }
-}
-
-static void autocast_widens_what_pytorch_widens(void** state) {
-  (void)state;
-  htone_autocast_policy* policy = NULL;
-  htone_scope* scope = NULL;
-  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
-  keep_policy(policy);
-  assert_ok(htone_autocast_begin(policy, &scope));
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    const Function* function = &kFunctions[f];
-    htone_autocast_class autocast_class = 0;
-    assert_ok(htone_autocast_policy_class(policy, function->name, &autocast_class));
-    assert_int_equal(autocast_class, function->autocast_class);
-    htone_tensor* x = leaf(make_tensor(HTONE_BF16, (const double[]){0.75}, 1, 1));
-    htone_tensor* out = apply1(function->apply, x);
-    const int is_wide = autocast_class == HTONE_AUTOCAST_FP32;
-    assert_int_equal(dtype_of(out), is_wide ? HTONE_F32 : HTONE_BF16);
-    assert_near(item_of(out), function->reference(0.75), is_wide ? 1e-6 : 1e-2);
-    backward(sum_of(out));
-    assert_int_equal(dtype_of(grad_of(x)), HTONE_BF16);
-  }
-  assert_ok(htone_scope_end(scope));
-}
-
-static void storage_formats_are_refused(void** state) {
-  (void)state;
-  htone_tensor* out = NULL;
-  for (size_t f = 0; f < COUNT_OF(kFunctions); ++f) {
-    assert_fails(kFunctions[f].apply(make_ramp(HTONE_F8E4M3, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "f8e4m3");
-  }
-  assert_fails(htone_neg(make_ramp(HTONE_BOOL, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "bool");
-  assert_null(out);
-}
-
-static void ties_share_the_gradient(void** state) {
-  (void)state;
-  static const BinaryFn functions[] = {htone_maximum, htone_minimum};
+  static const UnaryFn functions[] = {htone_exp,     htone_log,  htone_sqrt,     htone_rsqrt, htone_reciprocal,
+                                      htone_abs,     htone_neg,  htone_sin,      htone_cos,   htone_tanh,
+                                      htone_sigmoid, htone_silu, htone_softplus, htone_floor, htone_ceil,
+                                      htone_round,   htone_erf};
+  htone_tensor *bytes = make_ramp(HTONE_F8E4M3, 1, 2), *bools = make_ramp(HTONE_BOOL, 1, 2);
+  htone_tensor* integers = make_ramp(HTONE_I32, 1, 2);
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
-    htone_tensor* a = leaf(make_tensor(HTONE_F32, (const double[]){1, 4, 2}, 1, 3));
-    htone_tensor* b = leaf(make_tensor(HTONE_F32, (const double[]){3, 0, 2}, 1, 3));
-    htone_tensor* result = apply2(functions[i], a, b);
-    assert_values(result, 0, i == 0 ? 3 : 1, i == 0 ? 4 : 0, 2);
-    backward(sum_of(result));
-    assert_values(grad_of(a), 0, (double)i, 1 - (double)i, 0.5);
-    assert_values(grad_of(b), 0, 1 - (double)i, (double)i, 0.5);
+    assert_refused(functions[i](bytes, &out), DTYPE_MISMATCH, "input is f8e4m3");
+  }
+  assert_refused(htone_neg(bools, &out), DTYPE_MISMATCH, "bool");
+  assert_refused(htone_floor(bools, &out), DTYPE_MISMATCH, "input is bool");
+  assert_refused(htone_ceil(bools, &out), DTYPE_MISMATCH, "input is bool");
+  assert_refused(htone_round(bools, &out), DTYPE_MISMATCH, "input is bool");
+  assert_refused(htone_relu(integers, &out), DTYPE_MISMATCH, "i32");
+  assert_refused(htone_gelu(integers, HTONE_GELU_ERF, &out), DTYPE_MISMATCH, "i32");
+  assert_refused(htone_leaky_relu(integers, 0.1, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refused(htone_elu(integers, 1, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refused(htone_clamp(integers, 0, 1, &out), DTYPE_MISMATCH, "i32");
+}
+
+/* A10 */
+static void shapes_that_do_not_broadcast_are_both_named(void** state) {
+  (void)state;
+  static const BinaryFn functions[] = {htone_add, htone_sub, htone_mul, htone_div, htone_pow, htone_eq,
+                                       htone_ne,  htone_lt,  htone_le,  htone_gt,  htone_ge};
+  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 1, 4);
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_refused(functions[i](a, b, &out), SHAPE_MISMATCH, "[2, 3]");
+    assert_refused(functions[i](a, b, &out), SHAPE_MISMATCH, "[4]");
+    assert_refused(functions[i](make_ramp(HTONE_F32, 2, 0, 3), a, &out), SHAPE_MISMATCH, "[0, 3]");
   }
 }
 
-static htone_tensor* clamped(htone_tensor* input, double low, double high) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_clamp(input, low, high, &out));
-  return keep_tensor(out);
-}
-
-static void clamp_bounds_from_both_sides(void** state) {
+static void operands_that_are_no_numbers_are_named(void** state) {
   (void)state;
-  htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){-2, 0, 5}, 1, 3));
-  htone_tensor *result = clamped(x, -1, 2), *out = NULL;
-  assert_values(result, 0, -1, 0, 2);
-  backward(sum_of(result));
-  assert_values(grad_of(x), 0, 0, 1, 0);
-  assert_fails(htone_clamp(make_ramp(HTONE_I32, 1, 3), 0, 1, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
-  assert_null(out);
+  static const BinaryFn comparisons[] = {htone_eq, htone_ne, htone_lt, htone_le, htone_gt, htone_ge};
+  htone_tensor *pair = make_ramp(HTONE_F32, 1, 2), *bytes = make_ramp(HTONE_F8E5M2, 1, 2);
+  for (size_t i = 0; i < COUNT_OF(comparisons); ++i) {
+    assert_refused(comparisons[i](pair, bytes, &out), DTYPE_MISMATCH, "b is");
+  }
+  assert_refused(htone_pow(bytes, pair, &out), DTYPE_MISMATCH, "base");
+  assert_refused(htone_pow(pair, bytes, &out), DTYPE_MISMATCH, "exponent");
 }
 
-static htone_tensor* raised(htone_tensor* input, double exponent) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_pow_scalar(input, exponent, &out));
-  return keep_tensor(out);
-}
-
-static void pow_raises_to_a_tensor_or_a_number(void** state) {
+static void where_refuses_what_does_not_fit(void** state) {
   (void)state;
-  htone_tensor* base = leaf(make_tensor(HTONE_F32, (const double[]){0, 0, 2}, 1, 3));
-  htone_tensor* exponent = leaf(make_tensor(HTONE_F32, (const double[]){0, 3, 1}, 1, 3));
-  assert_values(raised(base, 3), 0, 0, 0, 8);
-  htone_tensor* result = apply2(htone_pow, base, exponent);
-  assert_values(result, 0, 1, 0, 2);
-  backward(sum_of(result));
-  assert_values(grad_of(base), 0, 0, 0, 1);
-  assert_values(grad_of(exponent), 1e-6, 0, 0, 2 * log(2));
-}
-
-static void pow_names_its_operands(void** state) {
-  (void)state;
-  htone_tensor* out = NULL;
-  assert_fails(htone_pow(make_ramp(HTONE_F8E5M2, 1, 2), make_ramp(HTONE_F32, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "base");
-  assert_fails(htone_pow(make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F8E5M2, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "exponent");
-  assert_fails(htone_pow(make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F32, 1, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "[3]");
-  assert_null(out);
-}
-
-static void functions_of_two_follow_autocast(void** state) {
-  (void)state;
-  htone_autocast_policy* policy = NULL;
-  htone_scope* scope = NULL;
-  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
-  keep_policy(policy);
-  assert_ok(htone_autocast_begin(policy, &scope));
-  htone_tensor* narrow = make_ramp(HTONE_BF16, 1, 2);
-  assert_int_equal(dtype_of(apply2(htone_pow, narrow, narrow)), HTONE_F32);
-  assert_int_equal(dtype_of(raised(narrow, 3)), HTONE_F32);
-  assert_int_equal(dtype_of(clamped(narrow, 0, 1)), HTONE_BF16);
-  assert_int_equal(dtype_of(apply2(htone_maximum, narrow, make_scalar(HTONE_F32, 1))), HTONE_F32);
-  assert_int_equal(dtype_of(apply2(htone_minimum, narrow, narrow)), HTONE_BF16);
-  assert_ok(htone_scope_end(scope));
+  htone_tensor *condition = make_ramp(HTONE_BOOL, 1, 2), *pair = make_ramp(HTONE_F32, 1, 2);
+  htone_tensor* triple = make_ramp(HTONE_F32, 1, 3);
+  assert_refused(htone_where(make_ramp(HTONE_U8, 1, 2), pair, pair, &out), DTYPE_MISMATCH, "expected bool");
+  assert_refused(htone_where(condition, triple, triple, &out), SHAPE_MISMATCH, "condition [2]");
+  assert_refused(htone_where(condition, pair, triple, &out), SHAPE_MISMATCH, "a [2] and b [3]");
+  assert_refused(htone_where(condition, pair, make_ramp(HTONE_F8E4M3, 1, 2), &out), DTYPE_MISMATCH, "b is f8e4m3");
 }
 
 /* A15 */
@@ -166,17 +72,59 @@ static void a_write_between_forward_and_backward_is_noticed(void** state) {
   assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "written");
 }
 
+typedef htone_status (*ScalarFn)(htone_tensor*, double, htone_tensor**);
+
+static htone_tensor* apply_number(ScalarFn function, htone_tensor* input, double number) {
+  htone_tensor* out = NULL;
+  assert_ok(function(input, number, &out));
+  return keep_tensor(out);
+}
+
+/* 1 + 2^-9 is no bf16: rounded to bf16 first it would be 1. */
+static void a_number_is_not_rounded_to_16_bits(void** state) {
+  (void)state;
+  htone_tensor* x = make_tensor(HTONE_BF16, (const double[]){256}, 1, 1);
+  assert_values(apply_number(htone_mul_scalar, x, 1 + 0x1.8p-8), 0, 258);
+}
+
+static void integers_take_whole_numbers_alone(void** state) {
+  (void)state;
+  static const ScalarFn functions[] = {htone_add_scalar, htone_sub_scalar, htone_mul_scalar};
+  htone_tensor *x = make_ramp(HTONE_I32, 1, 2), *bytes = make_ramp(HTONE_F8E5M2, 1, 2);
+  for (size_t k = 0; k < COUNT_OF(functions); ++k) {
+    assert_refused(functions[k](x, 0.5, &out), INVALID_ARGUMENT, "number=0.5, expected a whole number");
+    assert_refused(functions[k](x, NAN, &out), INVALID_ARGUMENT, "number=nan");
+    assert_refused(functions[k](x, INFINITY, &out), INVALID_ARGUMENT, "number=inf");
+    assert_refused(functions[k](x, 0x1p63, &out), INVALID_ARGUMENT, "within 64 bits");
+    assert_refused(functions[k](bytes, 1, &out), DTYPE_MISMATCH, "input is f8e5m2");
+  }
+  assert_refused(htone_sub_scalar(make_ramp(HTONE_BOOL, 1, 2), 1, &out), DTYPE_MISMATCH, "input is bool");
+}
+
+static void integers_are_compared_exactly(void** state) {
+  (void)state;
+  static const ScalarFn functions[] = {htone_eq_scalar, htone_ne_scalar, htone_lt_scalar,
+                                       htone_le_scalar, htone_gt_scalar, htone_ge_scalar};
+  static const double expected[][2] = {{0, 1}, {1, 0}, {0, 0}, {0, 1}, {1, 0}, {1, 1}};
+  const int64_t shape[] = {2}, large[] = {(INT64_C(1) << 62) + 1, INT64_C(1) << 62};
+  htone_tensor* wide = NULL;
+  assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, shape, large, &wide));
+  keep_tensor(wide);
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_values(apply_number(functions[i], wide, 0x1p62), 0, expected[i][0], expected[i][1]);
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradients_take_the_dtype_of_their_input),
-      cmocka_unit_test(autocast_widens_what_pytorch_widens),
-      cmocka_unit_test(storage_formats_are_refused),
-      cmocka_unit_test(ties_share_the_gradient),
-      cmocka_unit_test(clamp_bounds_from_both_sides),
-      cmocka_unit_test(pow_raises_to_a_tensor_or_a_number),
-      cmocka_unit_test(pow_names_its_operands),
-      cmocka_unit_test(functions_of_two_follow_autocast),
+      cmocka_unit_test(storage_formats_bools_and_integers_are_refused),
+      cmocka_unit_test(shapes_that_do_not_broadcast_are_both_named),
+      cmocka_unit_test(operands_that_are_no_numbers_are_named),
+      cmocka_unit_test(where_refuses_what_does_not_fit),
       cmocka_unit_test(a_write_between_forward_and_backward_is_noticed),
+      cmocka_unit_test(a_number_is_not_rounded_to_16_bits),
+      cmocka_unit_test(integers_take_whole_numbers_alone),
+      cmocka_unit_test(integers_are_compared_exactly),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -1,6 +1,5 @@
-/* 8-bit floats with scales: largest magnitudes, scales, conversions, products, and what they refuse. */
+/* 8-bit floats with scales: scales, conversions and products by hand, and what they refuse. */
 #include <halftone/fp8.h>
-#include <math.h>
 
 #include "test_tensors.h"
 
@@ -43,15 +42,6 @@ static void delayed_scaling_notes_the_largest_magnitude(void** state) {
   assert_near(item_of(scale_of(history, HTONE_F8E4M3)), 2, 0);
 }
 
-/* A cast alone would make the large numbers infinite. */
-static void numbers_beyond_the_range_saturate(void** state) {
-  (void)state;
-  htone_tensor* x = make_tensor(HTONE_F32, (const double[]){1e9, -1e9, INFINITY, NAN, 3}, 1, 5);
-  htone_tensor* one = make_scalar(HTONE_F32, 1);
-  assert_values(cast_of(quantized(x, one, HTONE_F8E5M2, NULL), HTONE_F32), 0, 57344, -57344, 57344, NAN, 3);
-  assert_values(cast_of(quantized(x, one, HTONE_F8E4M3, NULL), HTONE_F32), 0, 448, -448, 448, NAN, 3);
-}
-
 static void a_scaled_product_has_the_expected_values(void** state) {
   (void)state;
   htone_tensor* a = make_tensor(HTONE_F8E4M3, (const double[]){1, 2, 3, 4}, 2, 2, 2);
@@ -69,47 +59,15 @@ static void a_scaled_product_has_the_expected_values(void** state) {
   assert_near(item_of(amax), 58, 0);
 }
 
-static void a_result_of_8_bits_saturates(void** state) {
-  (void)state;
-  htone_tensor* a = make_tensor(HTONE_F8E5M2, (const double[]){57344, -57344}, 2, 2, 1);
-  htone_tensor *one = make_scalar(HTONE_F32, 1), *out = NULL;
-  assert_ok(htone_scaled_matmul(a, transpose_of(a, 0, 1), one, one, HTONE_F8E5M2, NULL, NULL, NULL, &out));
-  assert_values(cast_of(keep_tensor(out), HTONE_F32), 0, 57344, -57344, -57344, 57344);
-}
-
-static void empty_sizes_give_zeros_or_nothing(void** state) {
-  (void)state;
-  htone_tensor *one = make_scalar(HTONE_F32, 1), *amax = make_scalar(HTONE_F32, 5), *out = NULL;
-  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 2, 0), make_ramp(HTONE_F8E4M3, 2, 0, 1), one, one, HTONE_F32,
-                                NULL, NULL, amax, &out));
-  assert_values(keep_tensor(out), 0, 0, 0);
-  assert_near(item_of(amax), 0, 0);
-  amax = make_scalar(HTONE_F32, 5);
-  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 0, 3), make_ramp(HTONE_F8E4M3, 2, 3, 2), one, one, HTONE_F32,
-                                NULL, NULL, amax, &out));
-  assert_shape(keep_tensor(out), 0, 2);
-  assert_near(item_of(amax), 0, 0);
-  assert_near(item_of(abs_max(make_ramp(HTONE_F32, 1, 0))), 0, 0);
-}
-
-#define assert_refused(status, code, name)            \
-  do {                                                \
-    htone_tensor* out = NULL;                         \
-    assert_fails((status), HTONE_ERROR_##code, name); \
-    assert_null(out);                                 \
-  } while (0)
-
 static void quantize_names_what_it_refuses(void** state) {
   (void)state;
   htone_tensor *x = make_ramp(HTONE_F32, 1, 3), *one = make_scalar(HTONE_F32, 1);
-  assert_refused(htone_quantize(x, one, HTONE_BF16, NULL, &out), INVALID_ARGUMENT, "dtype=bf16");
   assert_refused(htone_quantize(x, x, HTONE_F8E4M3, NULL, &out), SHAPE_MISMATCH, "scale [3]");
   assert_refused(htone_quantize(x, make_scalar(HTONE_F64, 1), HTONE_F8E4M3, NULL, &out), DTYPE_MISMATCH,
                  "scale is f64");
   assert_refused(htone_quantize(x, one, HTONE_F8E4M3, x, &out), SHAPE_MISMATCH, "amax [3]");
   assert_refused(htone_quantize(x, one, HTONE_F8E4M3, one, &out), INVALID_ARGUMENT, "amax is the memory of scale");
   assert_refused(htone_quantize(make_ramp(HTONE_I32, 1, 3), one, HTONE_F8E4M3, NULL, &out), DTYPE_MISMATCH, "input");
-  assert_refused(htone_quantize_scale(one, HTONE_F32, &out), INVALID_ARGUMENT, "dtype=f32");
   assert_refused(htone_quantize_scale(make_scalar(HTONE_F16, 1), HTONE_F8E4M3, &out), DTYPE_MISMATCH, "amax is f16");
   assert_refused(htone_abs_max(make_ramp(HTONE_F8E4M3, 1, 3), &out), DTYPE_MISMATCH, "input is f8e4m3");
 }
@@ -142,10 +100,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(current_scaling_uses_the_whole_range),
       cmocka_unit_test(delayed_scaling_notes_the_largest_magnitude),
-      cmocka_unit_test(numbers_beyond_the_range_saturate),
       cmocka_unit_test(a_scaled_product_has_the_expected_values),
-      cmocka_unit_test(a_result_of_8_bits_saturates),
-      cmocka_unit_test(empty_sizes_give_zeros_or_nothing),
       cmocka_unit_test(quantize_names_what_it_refuses),
       cmocka_unit_test(products_name_what_they_refuse),
   };

@@ -1,7 +1,6 @@
-/* The normalisation operations: one value each, running statistics, autocast, arguments that do not fit. */
-#include <math.h>
+/* The normalisation operations: mixed dtypes, empty batches, arguments that do not fit. */
 
-#include "test_modules.h"
+#include "test_tensors.h"
 
 static const int64_t kTwo[] = {2};
 static const int64_t kFour[] = {4};
@@ -12,64 +11,17 @@ static htone_tensor* layer_norm(htone_tensor* input, htone_tensor* weight, htone
   return keep_tensor(out);
 }
 
-static htone_tensor* rms_norm(htone_tensor* input, htone_tensor* weight, double epsilon) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_rms_norm(input, 1, kFour, weight, epsilon, &out));
-  return keep_tensor(out);
-}
-
-static htone_tensor* group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_group_norm(input, groups, weight, bias, 0, &out));
-  return keep_tensor(out);
-}
-
 /* The rows 1 1 5 5 and 0 0 0 8: means 3 and 2, deviations 2 and sqrt(12). */
 static htone_tensor* make_rows(htone_dtype dtype) {
   return make_tensor(dtype, (const double[]){1, 1, 5, 5, 0, 0, 0, 8}, 2, 2, 4);
 }
 
-static void layer_norm_has_mean_zero_and_variance_one(void** state) {
-  (void)state;
-  const double third = sqrt(3);
-  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
-  htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){10, 20, 30, 40}, 1, 4);
-  htone_tensor* out = layer_norm(make_rows(HTONE_F32), weight, bias, 0);
-  assert_int_equal(dtype_of(out), HTONE_F32);
-  assert_values(out, 1e-5, 9, 18, 33, 44, 10 - 1 / third, 20 - 2 / third, 30 - 3 / third, 40 + 4 * third);
-}
-
-static void rms_norm_divides_by_the_root_of_the_mean_square(void** state) {
-  (void)state;
-  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
-  const double root = sqrt(13);
-  assert_values(rms_norm(make_rows(HTONE_F32), weight, 0), 1e-6, 1 / root, 2 / root, 15 / root, 20 / root, 0, 0, 0, 8);
-}
-
-/* Two samples of four channels of two elements; the groups are pairs of channels. */
-static void group_norm_normalises_each_group_of_each_sample(void** state) {
-  (void)state;
-  htone_tensor* input =
-      make_tensor(HTONE_F32, (const double[]){1, 1, 5, 5, -2, 2, 2, -2, 0, 4, 4, 0, 9, 9, 7, 7}, 3, 2, 4, 2);
-  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
-  htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){0, 0, 10, 20}, 1, 4);
-  assert_values(group_norm(input, 2, weight, bias), 1e-5, -1, -1, 2, 2, 7, 13, 24, 16, -1, 1, 2, -2, 13, 13, 16, 16);
-}
-
 /* One sample of two channels of four elements; a constant channel gives the bias. */
-static void instance_norm_normalises_each_channel_of_each_sample(void** state) {
+static void instance_norm_needs_channels(void** state) {
   (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 5, 5, 7, 7, 7, 7}, 4, 1, 2, 2, 2);
-  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){2, 3}, 1, 2);
-  htone_tensor *bias = make_tensor(HTONE_F32, (const double[]){10, 20}, 1, 2), *out = NULL;
-  assert_ok(htone_instance_norm(input, weight, bias, 1e-9, &out));
-  assert_values(keep_tensor(out), 1e-5, 8, 8, 12, 12, 20, 20, 20, 20);
-  out = NULL;
-  assert_fails(htone_instance_norm(weight, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input [2] has 1 dimensions");
-  assert_fails(htone_instance_norm(input, make_ramp(HTONE_F32, 1, 3), NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "weight");
-  assert_null(out);
+  htone_tensor *input = make_ramp(HTONE_F32, 4, 1, 2, 2, 2), *weight = make_ramp(HTONE_F32, 1, 3);
+  assert_refused(htone_instance_norm(weight, NULL, NULL, 0, &out), SHAPE_MISMATCH, "input [3] has 1 dimensions");
+  assert_refused(htone_instance_norm(input, weight, NULL, 0, &out), SHAPE_MISMATCH, "weight");
 }
 
 static void autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes(void** state) {
@@ -97,35 +49,13 @@ static htone_tensor* batch_norm(htone_tensor* input, htone_tensor* mean, htone_t
   return keep_tensor(out);
 }
 
-/* Channel 0 holds 1 1 5 5, mean 3 and unbiased variance 16/3; channel 1 holds 0 0 0 8, mean 2 and variance 16. */
-static void batch_norm_normalises_channels_and_moves_the_running_statistics(void** state) {
-  (void)state;
-  const double third = sqrt(3);
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
-  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 0}, 1, 2);
-  htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
-  assert_values(batch_norm(input, mean, variance, 1), 1e-5, -1, -1, -1 / third, -1 / third, 1, 1, -1 / third, third);
-  assert_values(mean, 1e-6, 0.75 + 0.25 * 3, 0.25 * 2);
-  assert_values(variance, 1e-6, 0.75 + 0.25 * 16 / 3, 0.75 * 4 + 0.25 * 16);
-}
-
-static void batch_norm_in_evaluation_reads_the_running_statistics_alone(void** state) {
-  (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
-  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
-  htone_tensor* variance = make_tensor(HTONE_F64, (const double[]){4, 16}, 1, 2);
-  assert_values(batch_norm(input, mean, variance, 0), 1e-6, 0, 0, -1, -1, 2, 2, -1, 1);
-  assert_values(mean, 0, 1, 4);
-  assert_values(variance, 0, 4, 16);
-}
-
 static void one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing(void** state) {
   (void)state;
-  htone_tensor *one = make_ramp(HTONE_F32, 2, 1, 2), *mean = make_ramp(HTONE_F32, 1, 2), *out = NULL, *none = NULL;
+  htone_tensor *one = make_ramp(HTONE_F32, 2, 1, 2), *mean = make_ramp(HTONE_F32, 1, 2), *none = NULL;
   htone_tensor* variance = make_ramp(HTONE_F32, 1, 2);
   const int64_t empty[] = {0, 2};
-  assert_fails(htone_batch_norm(one, mean, variance, NULL, NULL, 1, 0.1, 1e-5, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input [1, 2] has one element a channel");
+  assert_refused(htone_batch_norm(one, mean, variance, NULL, NULL, 1, 0.1, 1e-5, &out), SHAPE_MISMATCH,
+                 "input [1, 2] has one element a channel");
   assert_ok(htone_tensor_create(test_device(), HTONE_F32, 2, empty, &none));
   assert_shape(batch_norm(keep_tensor(none), mean, variance, 1), 0, 2);
   assert_values(mean, 0, 0, 1);
@@ -134,45 +64,40 @@ static void one_element_a_channel_is_refused_in_training_and_an_empty_batch_chan
 
 static void batch_norm_tells_which_argument_does_not_fit(void** state) {
   (void)state;
-  htone_tensor *input = make_ramp(HTONE_F32, 2, 4, 2), *two = make_ramp(HTONE_F32, 1, 2), *out = NULL;
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 4, 2), *two = make_ramp(HTONE_F32, 1, 2);
   htone_tensor* half = make_ramp(HTONE_F16, 1, 2);
-  assert_fails(htone_batch_norm(input, NULL, NULL, NULL, NULL, 0, 0.1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "running_mean is NULL");
-  assert_fails(htone_batch_norm(input, two, NULL, NULL, NULL, 1, 0.1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "running_var is NULL");
-  assert_fails(htone_batch_norm(input, two, make_ramp(HTONE_F32, 1, 3), NULL, NULL, 1, 0.1, 0, &out),
-               HTONE_ERROR_SHAPE_MISMATCH, "running_var [3] differs from [2]");
-  assert_fails(htone_batch_norm(input, half, two, NULL, NULL, 1, 0.1, 0, &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "running_mean is f16, expected f32 or f64");
-  assert_fails(htone_batch_norm(input, two, apply2(htone_mul, leaf(two), two), NULL, NULL, 1, 0.1, 0, &out),
-               HTONE_ERROR_STATE, "running_var");
+  assert_refused(htone_batch_norm(input, NULL, NULL, NULL, NULL, 0, 0.1, 0, &out), INVALID_ARGUMENT,
+                 "running_mean is NULL");
+  assert_refused(htone_batch_norm(input, two, NULL, NULL, NULL, 1, 0.1, 0, &out), INVALID_ARGUMENT,
+                 "running_var is NULL");
+  assert_refused(htone_batch_norm(input, two, make_ramp(HTONE_F32, 1, 3), NULL, NULL, 1, 0.1, 0, &out), SHAPE_MISMATCH,
+                 "running_var [3] differs from [2]");
+  assert_refused(htone_batch_norm(input, half, two, NULL, NULL, 1, 0.1, 0, &out), DTYPE_MISMATCH,
+                 "running_mean is f16, expected f32 or f64");
+  assert_refused(htone_batch_norm(input, two, apply2(htone_mul, leaf(two), two), NULL, NULL, 1, 0.1, 0, &out), STATE,
+                 "running_var");
   assert_values(two, 0, 0, 1);
-  assert_null(out);
 }
 
 static void arguments_that_do_not_fit_are_told(void** state) {
   (void)state;
-  htone_tensor *rows = make_rows(HTONE_F32), *three = make_ramp(HTONE_F32, 1, 3), *out = NULL;
+  htone_tensor *rows = make_rows(HTONE_F32), *three = make_ramp(HTONE_F32, 1, 3);
   htone_tensor* integers = make_ramp(HTONE_I32, 2, 2, 4);
   const int64_t too_many[] = {1, 2, 4};
-  assert_fails(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "normalized_shape [2] is not the end of input [2, 4]");
-  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "normalized_shape [1, 2, 4]");
-  assert_fails(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "weight [3] differs from [4]");
-  assert_fails(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "bias [3]");
-  assert_fails(htone_layer_norm(integers, 1, kFour, NULL, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input is i32");
-  assert_fails(htone_layer_norm(rows, 1, kFour, make_ramp(HTONE_I64, 1, 4), NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "weight is i64");
-  assert_fails(htone_group_norm(rows, 3, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "groups=3 does not divide input.shape[1]=4");
-  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input [3] has 1 dimensions");
+  assert_refused(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), SHAPE_MISMATCH,
+                 "normalized_shape [2] is not the end of input [2, 4]");
+  assert_refused(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), SHAPE_MISMATCH, "normalized_shape [1, 2, 4]");
+  assert_refused(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), SHAPE_MISMATCH, "weight [3] differs from [4]");
+  assert_refused(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), SHAPE_MISMATCH, "bias [3]");
+  assert_refused(htone_layer_norm(integers, 1, kFour, NULL, NULL, 0, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refused(htone_layer_norm(rows, 1, kFour, make_ramp(HTONE_I64, 1, 4), NULL, 0, &out), DTYPE_MISMATCH,
+                 "weight is i64");
+  assert_refused(htone_group_norm(rows, 3, NULL, NULL, 0, &out), SHAPE_MISMATCH,
+                 "groups=3 does not divide input.shape[1]=4");
+  assert_refused(htone_group_norm(three, 1, NULL, NULL, 0, &out), SHAPE_MISMATCH, "input [3] has 1 dimensions");
   htone_tensor* elsewhere = NULL;
   assert_ok(htone_tensor_create_full(make_device(make_context(1, 1)), HTONE_F32, 1, kFour, 1, &elsewhere));
-  assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_ERROR_DEVICE, "weight");
-  assert_null(out);
+  assert_refused(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), DEVICE, "weight");
 }
 
 static void a_sum_that_is_normalised_needs_equal_shapes(void** state) {
@@ -206,15 +131,10 @@ static void either_result_of_a_normalised_sum_leads_back_alone(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(layer_norm_has_mean_zero_and_variance_one),
       cmocka_unit_test(a_sum_that_is_normalised_needs_equal_shapes),
       cmocka_unit_test(either_result_of_a_normalised_sum_leads_back_alone),
-      cmocka_unit_test(rms_norm_divides_by_the_root_of_the_mean_square),
-      cmocka_unit_test(group_norm_normalises_each_group_of_each_sample),
-      cmocka_unit_test(instance_norm_normalises_each_channel_of_each_sample),
+      cmocka_unit_test(instance_norm_needs_channels),
       cmocka_unit_test(autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes),
-      cmocka_unit_test(batch_norm_normalises_channels_and_moves_the_running_statistics),
-      cmocka_unit_test(batch_norm_in_evaluation_reads_the_running_statistics_alone),
       cmocka_unit_test(one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing),
       cmocka_unit_test(batch_norm_tells_which_argument_does_not_fit),
       cmocka_unit_test(arguments_that_do_not_fit_are_told),

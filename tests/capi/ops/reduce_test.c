@@ -1,7 +1,4 @@
-/* Minimum and maximum with their indices, any and all, running sums, log-sum-exp: one value each, autocast, refusals.
- */
-#include "halftone/reduce.h"
-
+/* Reductions: empty and huge inputs, accuracy, and what they refuse. tests/vectors has their values and gradients. */
 #include <math.h>
 
 #include "test_tensors.h"
@@ -10,62 +7,10 @@ typedef htone_status (*ReduceFn)(htone_tensor*, int32_t, const int64_t*, int32_t
 typedef htone_status (*AlongFn)(htone_tensor*, int64_t, int32_t, htone_tensor**);
 typedef htone_status (*PairFn)(htone_tensor*, int64_t, int32_t, htone_tensor**, htone_tensor**);
 
-static htone_tensor* reduce(ReduceFn function, htone_tensor* input, int32_t count, const int64_t* dims, int keepdim) {
+static htone_tensor* reduce(ReduceFn function, htone_tensor* input, int32_t count, const int64_t* dims) {
   htone_tensor* out = NULL;
-  assert_ok(function(input, count, dims, keepdim, &out));
+  assert_ok(function(input, count, dims, 0, &out));
   return keep_tensor(out);
-}
-
-static htone_tensor* all_of(ReduceFn function, htone_tensor* input) { return reduce(function, input, 0, NULL, 0); }
-
-static htone_tensor* over(ReduceFn function, htone_tensor* input, int64_t dim) {
-  return reduce(function, input, 1, &dim, 0);
-}
-
-static htone_tensor* along(AlongFn function, htone_tensor* input, int64_t dim, int keepdim) {
-  htone_tensor* out = NULL;
-  assert_ok(function(input, dim, keepdim, &out));
-  return keep_tensor(out);
-}
-
-typedef struct Pair {
-  htone_tensor *values, *indices;
-} Pair;
-
-static Pair pair(PairFn function, htone_tensor* input, int64_t dim, int keepdim) {
-  Pair result = {NULL, NULL};
-  assert_ok(function(input, dim, keepdim, &result.values, &result.indices));
-  return (Pair){keep_tensor(result.values), keep_tensor(result.indices)};
-}
-
-static htone_tensor* cumsum(htone_tensor* input, int64_t dim) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_cumsum(input, dim, &out));
-  return keep_tensor(out);
-}
-
-static htone_tensor* mixed(htone_dtype dtype) {
-  return make_tensor(dtype, (const double[]){3, 1, 7, 7, 2, 5, 0, 9, 4, 6, 8, 8}, 3, 2, 3, 2);
-}
-
-static void extremes_of_a_dimension_come_with_their_first_index(void** state) {
-  (void)state;
-  htone_tensor* input = leaf(mixed(HTONE_F32));
-  const Pair largest = pair(htone_max_dim, input, 1, 0), smallest = pair(htone_min_dim, input, -1, 1);
-  assert_values(largest.values, 0, 7, 7, 8, 9);
-  assert_values(largest.indices, 0, 1, 1, 2, 0);
-  assert_int_equal(dtype_of(largest.indices), HTONE_I64);
-  assert_int_equal(requires_grad(largest.indices), 0);
-  assert_shape(smallest.values, 2, 3, 1);
-  assert_shape(smallest.indices, 2, 3, 1);
-  assert_values(smallest.values, 0, 1, 7, 2, 0, 4, 8);
-  assert_values(along(htone_argmax, input, 0, 0), 0, 0, 1, 0, 0, 1, 1);
-  assert_values(along(htone_argmin, input, 0, 0), 0, 1, 0, 1, 1, 0, 0);
-  assert_shape(along(htone_argmin, input, 1, 1), 2, 1, 2);
-  assert_int_equal(requires_grad(along(htone_argmax, input, 0, 0)), 0);
-  assert_values(over(htone_amin, input, 0), 0, 0, 1, 4, 6, 2, 5);
-  backward(all_of(htone_amax, input));
-  assert_values(grad_of(input), 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0);
 }
 
 /* A9 */
@@ -74,96 +19,136 @@ static void nothing_has_no_extreme(void** state) {
   static const ReduceFn reductions[] = {htone_amax, htone_amin};
   static const AlongFn places[] = {htone_argmax, htone_argmin};
   static const PairFn pairs[] = {htone_max_dim, htone_min_dim};
-  htone_tensor *empty = make_ramp(HTONE_F32, 2, 0, 3), *out = NULL, *other = NULL;
-  const int64_t first = 0;
+  htone_tensor *empty = make_ramp(HTONE_F32, 2, 0, 3), *place = NULL, *values = NULL, *indices = NULL;
+  const int64_t first = 0, last = 1;
   for (int i = 0; i < 2; ++i) {
-    assert_fails(reductions[i](empty, 0, NULL, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
-    assert_fails(reductions[i](empty, 1, &first, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
-    assert_fails(places[i](empty, 0, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-    assert_fails(pairs[i](empty, 0, 0, &out, &other), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-    assert_null(out);
-    assert_null(other);
-    assert_shape(over(reductions[i], empty, 1), 0);
-    assert_shape(along(places[i], empty, 1, 1), 0, 1);
-    assert_shape(pair(pairs[i], empty, -1, 0).indices, 0);
+    assert_refused(reductions[i](empty, 0, NULL, 0, &out), INVALID_ARGUMENT, "dims");
+    assert_refused(reductions[i](empty, 1, &first, 0, &out), INVALID_ARGUMENT, "dims");
+    assert_refused(places[i](empty, 0, 1, &out), INVALID_ARGUMENT, "dim");
+    assert_refused(pairs[i](empty, 0, 0, &out, &indices), INVALID_ARGUMENT, "dim");
+    assert_null(indices);
+    assert_shape(reduce(reductions[i], empty, 1, &last), 0);
+    assert_ok(places[i](empty, 1, 1, &place));
+    assert_shape(keep_tensor(place), 0, 1);
+    assert_ok(pairs[i](empty, -1, 0, &values, &indices));
+    keep_tensor(values);
+    assert_shape(keep_tensor(indices), 0);
+    indices = NULL;
   }
+  assert_refused(htone_vector_norm(empty, INFINITY, 0, NULL, 0, &out), INVALID_ARGUMENT, "dims");
+  assert_refused(htone_vector_norm(empty, -1, 0, NULL, 0, &out), INVALID_ARGUMENT, "p=-1");
 }
 
-static void any_and_all_ask_what_is_not_zero(void** state) {
+static void products_of_nothing_with_a_huge_size_end_at_once(void** state) {
   (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){0, 0.25, 0, 0, NAN, 1}, 2, 3, 2);
-  assert_int_equal(dtype_of(all_of(htone_any, input)), HTONE_BOOL);
-  assert_values(over(htone_any, input, 1), 0, 1, 0, 1);
-  assert_values(over(htone_all, input, 1), 0, 0, 0, 1);
-}
-
-static void running_sums_go_along_a_dimension(void** state) {
-  (void)state;
-  htone_tensor* input = leaf(make_ramp(HTONE_F32, 2, 2, 3));
-  htone_tensor* result = cumsum(input, -2);
-  assert_values(result, 0, 0, 1, 2, 3, 5, 7);
-  backward(sum_of(result));
-  assert_values(grad_of(input), 0, 2, 2, 2, 1, 1, 1);
-}
-
-static void log_sum_exp_survives_large_entries(void** state) {
-  (void)state;
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1000, 1000, 0, log(3)}, 2, 2, 2);
-  assert_values(over(htone_log_sum_exp, input, 1), 1e-4, 1000 + log(2), log(4));
-  assert_shape(reduce(htone_log_sum_exp, input, 0, NULL, 1), 1, 1);
+  const int64_t shapes[][2] = {{INT64_C(1) << 40, 0}, {0, INT64_C(1) << 40}}, first[] = {0};
+  for (size_t i = 0; i < COUNT_OF(shapes); ++i) {
+    htone_tensor* x = NULL;
+    assert_ok(htone_tensor_create_ones(test_device(), HTONE_F32, 2, shapes[i], &x));
+    leaf(keep_tensor(x));
+    for (int64_t dim = 0; dim < 2; ++dim) {
+      htone_tensor* running = NULL;
+      assert_ok(htone_cumprod(x, dim, &running));
+      backward(sum_of(keep_tensor(running)));
+    }
+    if (i == 0) backward(sum_of(reduce(htone_prod, x, 1, first)));
+    backward(reduce(htone_prod, x, 0, NULL));
+  }
 }
 
 /* Computed from a result that was rounded at 1e6, the probabilities would be wrong by 3 %. */
 static void the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries(void** state) {
   (void)state;
   htone_tensor* input = leaf(make_tensor(HTONE_F32, (const double[]){1e6, 1e6 - 1, 1e6 - 3}, 1, 3));
-  backward(all_of(htone_log_sum_exp, input));
+  backward(reduce(htone_log_sum_exp, input, 0, NULL));
   const double sum = 1 + exp(-1) + exp(-3);
   assert_values(grad_of(input), 1e-6, 1 / sum, exp(-1) / sum, exp(-3) / sum);
 }
 
-static void sums_of_exponentials_and_running_sums_are_f32_under_autocast(void** state) {
+static void storage_formats_and_integers_are_refused(void** state) {
   (void)state;
-  htone_autocast_policy* policy = NULL;
-  htone_scope* scope = NULL;
-  htone_tensor* input = make_ramp(HTONE_BF16, 2, 2, 3);
-  assert_int_equal(dtype_of(all_of(htone_log_sum_exp, input)), HTONE_BF16);
-  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
-  assert_ok(htone_autocast_begin(keep_policy(policy), &scope));
-  assert_int_equal(dtype_of(all_of(htone_log_sum_exp, input)), HTONE_F32);
-  assert_int_equal(dtype_of(cumsum(input, 0)), HTONE_F32);
-  assert_int_equal(dtype_of(all_of(htone_amax, input)), HTONE_BF16);
-  assert_ok(htone_scope_end(scope));
+  htone_tensor *bytes = make_ramp(HTONE_F8E4M3, 1, 2), *integers = make_ramp(HTONE_I32, 1, 2), *indices = NULL;
+  assert_refused(htone_amax(bytes, 0, NULL, 0, &out), DTYPE_MISMATCH, "input");
+  assert_refused(htone_max_dim(bytes, 0, 0, &out, &indices), DTYPE_MISMATCH, "input");
+  assert_refused(htone_argmin(bytes, 0, 0, &out), DTYPE_MISMATCH, "input");
+  assert_refused(htone_cumsum(bytes, 0, &out), DTYPE_MISMATCH, "input");
+  assert_refused(htone_prod(bytes, 0, NULL, 0, &out), DTYPE_MISMATCH, "input is f8e4m3");
+  assert_refused(htone_cumprod(bytes, 0, &out), DTYPE_MISMATCH, "input is f8e4m3");
+  assert_refused(htone_std(bytes, 0, NULL, 1, 0, &out), DTYPE_MISMATCH, "input is f8e4m3");
+  assert_refused(htone_var(integers, 0, NULL, 1, 0, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refused(htone_log_sum_exp(integers, 0, NULL, 0, &out), DTYPE_MISMATCH, "input");
+  assert_refused(htone_vector_norm(integers, 2, 0, NULL, 0, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refused(htone_mean(integers, 0, NULL, 0, &out), DTYPE_MISMATCH, "i32");
+  assert_refused(htone_softmax(integers, 0, &out), DTYPE_MISMATCH, "i32");
+  assert_refused(htone_log_softmax(integers, 0, &out), DTYPE_MISMATCH, "i32");
+  assert_null(indices);
 }
 
-static void what_cannot_be_reduced_is_refused(void** state) {
+/* The misuse test has dimensions that are not there. */
+static void a_dimension_is_named_once(void** state) {
   (void)state;
-  htone_tensor *out = NULL, *other = NULL, *input = make_ramp(HTONE_F32, 2, 2, 2);
-  htone_tensor* stored = cast_of(input, HTONE_F8E4M3);
-  assert_fails(htone_amax(stored, 0, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
-  assert_fails(htone_max_dim(stored, 0, 0, &out, &other), HTONE_ERROR_DTYPE_MISMATCH, "input");
-  assert_fails(htone_argmin(stored, 0, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
-  assert_fails(htone_cumsum(stored, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
-  assert_fails(htone_log_sum_exp(make_ramp(HTONE_I64, 1, 2), 0, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
-  assert_fails(htone_amin(input, 2, (const int64_t[]){1, -1}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
-  assert_fails(htone_argmax(input, 2, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_cumsum(input, -3, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_min_dim(input, 0, 0, &out, NULL), HTONE_ERROR_INVALID_ARGUMENT, "out_indices");
-  assert_fails(htone_min_dim(input, 0, 0, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "out_values");
-  assert_null(out);
-  assert_null(other);
+  static const ReduceFn functions[] = {htone_sum, htone_mean, htone_amin, htone_prod, htone_any, htone_log_sum_exp};
+  htone_tensor* input = make_ramp(HTONE_F32, 2, 2, 2);
+  const int64_t twice[] = {1, -1};
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_refused(functions[i](input, 2, twice, 0, &out), INVALID_ARGUMENT, "dims names dimension 1 twice");
+  }
+  assert_refused(htone_std(input, 2, twice, 1, 0, &out), INVALID_ARGUMENT, "dims names dimension 1 twice");
+}
+
+static htone_status mean_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out) {
+  return htone_cross_entropy(logits, targets, NULL, out);
+}
+
+/* A23 */
+static void a_target_that_is_no_class_is_refused(void** state) {
+  (void)state;
+  static const int64_t wrong[] = {-1, 3, INT64_MAX, INT64_MIN, -99};
+  htone_tensor* logits = leaf(make_ramp(HTONE_F32, 2, 2, 3));
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    const int64_t values[2] = {0, wrong[i]}, shape = 2;
+    htone_tensor* targets = NULL;
+    assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, &shape, values, &targets));
+    keep_tensor(targets);
+    assert_refused(htone_cross_entropy(logits, targets, NULL, &out), INVALID_ARGUMENT, "targets");
+    assert_refused(htone_accuracy(logits, targets, &out), INVALID_ARGUMENT, "targets");
+    assert_refused(htone_tensor_grad(logits, &out), STATE, "");
+  }
+}
+
+static void logits_and_targets_must_fit(void** state) {
+  (void)state;
+  static const BinaryFn functions[] = {mean_cross_entropy, htone_accuracy};
+  htone_tensor *logits = make_ramp(HTONE_F32, 2, 2, 3), *targets = make_ramp(HTONE_I64, 1, 3);
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_refused(functions[i](logits, targets, &out), SHAPE_MISMATCH, "targets");
+    assert_refused(functions[i](make_ramp(HTONE_F32, 1, 3), targets, &out), SHAPE_MISMATCH, "logits");
+    assert_refused(functions[i](logits, make_ramp(HTONE_I16, 1, 2), &out), DTYPE_MISMATCH, "targets");
+    assert_refused(functions[i](make_ramp(HTONE_I64, 2, 3, 3), targets, &out), DTYPE_MISMATCH, "logits");
+  }
+}
+
+static void accuracy_counts_the_first_of_the_largest(void** state) {
+  (void)state;
+  const double values[] = {1, 3, 2, 5, 5, 0, 0, NAN, 9, 7, 0, 0};
+  htone_tensor* logits = leaf(make_tensor(HTONE_F32, values, 2, 4, 3));
+  htone_tensor* right = make_tensor(HTONE_I64, (const double[]){1, 0, 1, 2}, 1, 4);
+  htone_tensor* share = apply2(htone_accuracy, logits, right);
+  assert_scalar(share);
+  assert_values(share, 0, 0.75);
+  assert_values(apply2(htone_accuracy, make_ramp(HTONE_BF16, 2, 0, 3), make_ramp(HTONE_I64, 1, 0)), 0, NAN);
 }
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(extremes_of_a_dimension_come_with_their_first_index),
       cmocka_unit_test(nothing_has_no_extreme),
-      cmocka_unit_test(any_and_all_ask_what_is_not_zero),
-      cmocka_unit_test(running_sums_go_along_a_dimension),
-      cmocka_unit_test(log_sum_exp_survives_large_entries),
+      cmocka_unit_test(products_of_nothing_with_a_huge_size_end_at_once),
       cmocka_unit_test(the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries),
-      cmocka_unit_test(sums_of_exponentials_and_running_sums_are_f32_under_autocast),
-      cmocka_unit_test(what_cannot_be_reduced_is_refused),
+      cmocka_unit_test(storage_formats_and_integers_are_refused),
+      cmocka_unit_test(a_dimension_is_named_once),
+      cmocka_unit_test(a_target_that_is_no_class_is_refused),
+      cmocka_unit_test(logits_and_targets_must_fit),
+      cmocka_unit_test(accuracy_counts_the_first_of_the_largest),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

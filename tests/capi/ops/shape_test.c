@@ -1,5 +1,4 @@
-/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: one value each, shared storage, refusals.
- */
+/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: shared storage, refusals. */
 
 #include "test_tensors.h"
 
@@ -7,8 +6,6 @@
   permuted((input), (int32_t)COUNT_OF(((const int64_t[]){__VA_ARGS__})), (const int64_t[]){__VA_ARGS__})
 #define cat_of(dim, ...) \
   joined(htone_cat, COUNT_OF(((htone_tensor*[]){__VA_ARGS__})), (htone_tensor*[]){__VA_ARGS__}, (dim))
-#define stack_of(dim, ...) \
-  joined(htone_stack, COUNT_OF(((htone_tensor*[]){__VA_ARGS__})), (htone_tensor*[]){__VA_ARGS__}, (dim))
 
 typedef htone_status (*JoinFn)(size_t, htone_tensor* const*, int64_t, htone_tensor**);
 
@@ -42,12 +39,6 @@ static htone_tensor* broadcast_of(htone_tensor* input, int32_t ndim, const int64
   return keep_tensor(out);
 }
 
-static htone_tensor* pad_of(htone_tensor* input, int32_t pair_count, const int64_t* padding, double value) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_pad(input, pair_count, padding, value, &out));
-  return keep_tensor(out);
-}
-
 static htone_tensor* triangle_of(htone_status (*function)(htone_tensor*, int64_t, htone_tensor**), htone_tensor* input,
                                  int64_t diagonal) {
   htone_tensor* out = NULL;
@@ -76,12 +67,9 @@ static void permute_orders_dimensions_in_place(void** state) {
   assert_values(view, 0, 0, 3, 1, 4, 2, 5);
   assert_shares_storage(view, base);
   assert_scalar(permuted(make_scalar(HTONE_F32, 3), 0, NULL));
-  htone_tensor* out = NULL;
-  assert_fails(htone_permute(base, 2, (const int64_t[]){0, 1}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim_count=2");
-  assert_fails(htone_permute(base, 3, (const int64_t[]){0, 1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "dimension 0 twice");
-  assert_fails(htone_permute(base, 3, (const int64_t[]){0, 1, 3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
-  assert_null(out);
+  assert_refused(htone_permute(base, 2, (const int64_t[]){0, 1}, &out), INVALID_ARGUMENT, "dim_count=2");
+  assert_refused(htone_permute(base, 3, (const int64_t[]){0, 1, -3}, &out), INVALID_ARGUMENT, "dimension 0 twice");
+  assert_refused(htone_permute(base, 3, (const int64_t[]){0, 1, 3}, &out), INVALID_ARGUMENT, "dims");
 }
 
 static void sizes_of_one_come_and_go_in_place(void** state) {
@@ -95,12 +83,10 @@ static void sizes_of_one_come_and_go_in_place(void** state) {
   assert_shares_storage(squeeze_of(wide, 0, NULL), base);
   assert_shape(squeeze_of(wide, 2, (const int64_t[]){0, -1}), 3, 1, 2);
   assert_scalar(squeeze_of(unsqueeze_of(make_scalar(HTONE_F32, 3), 0), 0, NULL));
-  htone_tensor *out = NULL, *full = make_ramp(HTONE_F32, 8, 1, 1, 1, 1, 1, 1, 1, 2);
-  assert_fails(htone_unsqueeze(base, 3, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_unsqueeze(full, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "input [1, 1, 1, 1, 1, 1, 1, 2]");
-  assert_fails(htone_squeeze(wide, 2, (const int64_t[]){1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "dimension 1 twice");
-  assert_null(out);
+  htone_tensor* full = make_ramp(HTONE_F32, 8, 1, 1, 1, 1, 1, 1, 1, 2);
+  assert_refused(htone_unsqueeze(base, 3, &out), INVALID_ARGUMENT, "dim");
+  assert_refused(htone_unsqueeze(full, 0, &out), INVALID_ARGUMENT, "input [1, 1, 1, 1, 1, 1, 1, 2]");
+  assert_refused(htone_squeeze(wide, 2, (const int64_t[]){1, -3}, &out), INVALID_ARGUMENT, "dimension 1 twice");
 }
 
 static void broadcast_to_repeats_without_copying(void** state) {
@@ -112,14 +98,12 @@ static void broadcast_to_repeats_without_copying(void** state) {
   assert_values(rows, 0, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2);
   assert_shape(broadcast_of(row, 2, (const int64_t[]){0, 3}), 0, 3);
   assert_values(broadcast_of(make_scalar(HTONE_I64, 7), 1, (const int64_t[]){2}), 0, 7, 7);
-  htone_tensor* out = NULL;
-  assert_fails(htone_broadcast_to(row, 2, (const int64_t[]){2, 4}, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input [1, 3] does not broadcast to shape [2, 4]");
-  assert_fails(htone_broadcast_to(row, 1, (const int64_t[]){3}, &out), HTONE_ERROR_SHAPE_MISMATCH, "shape [3]");
-  assert_fails(htone_broadcast_to(row, 3, (const int64_t[]){-1, 1, 3}, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "-1 in a new dimension");
-  assert_fails(htone_broadcast_to(row, 2, (const int64_t[]){-2, 3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "shape");
-  assert_null(out);
+  assert_refused(htone_broadcast_to(row, 2, (const int64_t[]){2, 4}, &out), SHAPE_MISMATCH,
+                 "input [1, 3] does not broadcast to shape [2, 4]");
+  assert_refused(htone_broadcast_to(row, 1, (const int64_t[]){3}, &out), SHAPE_MISMATCH, "shape [3]");
+  assert_refused(htone_broadcast_to(row, 3, (const int64_t[]){-1, 1, 3}, &out), INVALID_ARGUMENT,
+                 "-1 in a new dimension");
+  assert_refused(htone_broadcast_to(row, 2, (const int64_t[]){-2, 3}, &out), INVALID_ARGUMENT, "shape");
 }
 
 static void a_repeated_element_is_not_written_in_place(void** state) {
@@ -130,12 +114,6 @@ static void a_repeated_element_is_not_written_in_place(void** state) {
   assert_values(row, 0, 0, 1, 2);
   assert_ok(htone_tensor_fill(broadcast_of(row, 2, (const int64_t[]){1, 3}), 5));
   assert_values(row, 0, 5, 5, 5);
-}
-
-static void cat_joins_along_a_dimension(void** state) {
-  (void)state;
-  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 2), *b = make_ramp(HTONE_F32, 2, 2, 1);
-  assert_values(cat_of(-1, a, b, b), 0, 0, 1, 0, 0, 2, 3, 1, 1);
 }
 
 static void cat_follows_a_policy_that_asks_for_another_dtype(void** state) {
@@ -167,27 +145,14 @@ static void gradients_of_mixed_dtypes_return_in_their_own(void** state) {
   assert_int_equal(dtype_of(grad_of(low)), HTONE_BF16);
 }
 
-static void stack_makes_a_new_dimension(void** state) {
-  (void)state;
-  htone_tensor *a = leaf(make_ramp(HTONE_F32, 1, 3)), *b = make_tensor(HTONE_F32, (const double[]){7, 8, 9}, 1, 3);
-  htone_tensor* columns = stack_of(-1, a, b);
-  assert_shape(columns, 3, 2);
-  assert_values(columns, 0, 0, 7, 1, 8, 2, 9);
-  backward(sum_of(columns));
-  assert_values(grad_of(a), 0, 1, 1, 1);
-}
-
 static void tensors_that_do_not_fit_are_named(void** state) {
   (void)state;
-  htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 2, 4);
+  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 2, 4);
   htone_tensor* const pair[] = {a, b};
   htone_tensor* const scalars[] = {make_scalar(HTONE_F32, 1)};
-  assert_fails(htone_cat(2, pair, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "tensors[1] [2, 4]");
-  assert_fails(htone_stack(2, pair, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "tensors[1] [2, 4]");
-  assert_fails(htone_cat(2, pair, 2, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_cat(1, scalars, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "tensors[0] is a scalar");
-  assert_fails(htone_cat(0, pair, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "count=0");
-  assert_null(out);
+  assert_refused(htone_cat(2, pair, 0, &out), SHAPE_MISMATCH, "tensors[1] [2, 4]");
+  assert_refused(htone_stack(2, pair, 0, &out), SHAPE_MISMATCH, "tensors[1] [2, 4]");
+  assert_refused(htone_cat(1, scalars, 0, &out), SHAPE_MISMATCH, "tensors[0] is a scalar");
 }
 
 static void split_cuts_into_views(void** state) {
@@ -248,49 +213,26 @@ static void sizes_that_do_not_add_up_are_refused(void** state) {
   assert_null(parts[1]);
 }
 
-static void pad_adds_and_takes_away(void** state) {
-  (void)state;
-  htone_tensor* base = leaf(make_ramp(HTONE_F32, 2, 2, 3));
-  htone_tensor* mixed = pad_of(base, 2, (const int64_t[]){-1, 1, 0, -1}, 9);
-  assert_shape(mixed, 1, 3);
-  assert_values(mixed, 0, 1, 2, 9);
-  backward(sum_of(mixed));
-  assert_values(grad_of(base), 0, 0, 1, 1, 0, 0, 0);
-}
-
 static void padding_that_cannot_be_is_refused(void** state) {
   (void)state;
-  htone_tensor *out = NULL, *base = make_ramp(HTONE_F32, 2, 2, 3);
+  htone_tensor* base = make_ramp(HTONE_F32, 2, 2, 3);
   const int64_t large[][2] = {{INT64_MAX, 1},         {1, INT64_MAX},          {INT64_MIN, INT64_MAX},
                               {INT64_MAX, INT64_MIN}, {-INT64_MAX, INT64_MAX}, {INT64_MAX / 16, 0}};
   for (size_t i = 0; i < COUNT_OF(large); ++i) {
-    assert_fails(htone_pad(base, 1, large[i], 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "padding");
+    assert_refused(htone_pad(base, 1, large[i], 0, &out), INVALID_ARGUMENT, "padding");
   }
-  assert_fails(htone_pad(base, 1, (const int64_t[]){-2, -2}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "input.shape[1]=3");
-  assert_fails(htone_pad(base, 3, (const int64_t[]){0, 0, 0, 0, 0, 0}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "pair_count=3");
-  assert_null(out);
+  assert_refused(htone_pad(base, 1, (const int64_t[]){-2, -2}, 0, &out), INVALID_ARGUMENT, "input.shape[1]=3");
+  assert_refused(htone_pad(base, 3, (const int64_t[]){0, 0, 0, 0, 0, 0}, 0, &out), INVALID_ARGUMENT, "pair_count=3");
 }
 
-static void triangles_keep_what_lies_on_their_side(void** state) {
+static void diagonals_far_outside_keep_all_or_nothing(void** state) {
   (void)state;
   htone_tensor* base = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 5, 6}, 2, 2, 3);
-  assert_values(triangle_of(htone_tril, base, 1), 0, 1, 2, 0, 4, 5, 6);
-  assert_values(triangle_of(htone_triu, base, 0), 0, 1, 2, 3, 0, 5, 6);
   assert_values(triangle_of(htone_tril, base, INT64_MAX), 0, 1, 2, 3, 4, 5, 6);
   assert_values(triangle_of(htone_tril, base, INT64_MIN), 0, 0, 0, 0, 0, 0, 0);
   assert_values(triangle_of(htone_triu, base, INT64_MAX), 0, 0, 0, 0, 0, 0, 0);
   assert_values(triangle_of(htone_triu, base, INT64_MIN), 0, 1, 2, 3, 4, 5, 6);
-  htone_tensor* out = NULL;
-  assert_fails(htone_tril(make_ramp(HTONE_F32, 1, 3), 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [3]");
-  assert_null(out);
-}
-
-static void flip_turns_dimensions_around(void** state) {
-  (void)state;
-  htone_tensor* rows = make_ramp(HTONE_F32, 3, 2, 2, 2);
-  assert_values(flip_of(rows, 2, (const int64_t[]){0, -1}), 0, 5, 4, 7, 6, 1, 0, 3, 2);
+  assert_refused(htone_tril(make_ramp(HTONE_F32, 1, 3), 0, &out), SHAPE_MISMATCH, "input [3]");
 }
 
 static void flip_of_nothing_much_is_a_copy(void** state) {
@@ -299,11 +241,9 @@ static void flip_of_nothing_much_is_a_copy(void** state) {
   htone_tensor* copy = flip_of(input, 0, NULL);
   assert_ok(htone_tensor_fill(copy, 7));
   assert_values(input, 0, 0, 1, 2);
-  htone_tensor* out = NULL;
-  assert_fails(htone_flip(input, 2, (const int64_t[]){1, -1}, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "dims names dimension 1 twice");
-  assert_fails(htone_flip(input, 1, (const int64_t[]){2}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims=2");
-  assert_null(out);
+  assert_refused(htone_flip(input, 2, (const int64_t[]){1, -1}, &out), INVALID_ARGUMENT,
+                 "dims names dimension 1 twice");
+  assert_refused(htone_flip(input, 1, (const int64_t[]){2}, &out), INVALID_ARGUMENT, "dims=2");
 }
 
 int main(int argc, char** argv) {
@@ -312,19 +252,15 @@ int main(int argc, char** argv) {
       cmocka_unit_test(sizes_of_one_come_and_go_in_place),
       cmocka_unit_test(broadcast_to_repeats_without_copying),
       cmocka_unit_test(a_repeated_element_is_not_written_in_place),
-      cmocka_unit_test(cat_joins_along_a_dimension),
       cmocka_unit_test(cat_follows_a_policy_that_asks_for_another_dtype),
       cmocka_unit_test(gradients_of_mixed_dtypes_return_in_their_own),
-      cmocka_unit_test(stack_makes_a_new_dimension),
       cmocka_unit_test(tensors_that_do_not_fit_are_named),
       cmocka_unit_test(split_cuts_into_views),
       cmocka_unit_test(parts_of_one_split_share_a_backward),
       cmocka_unit_test(the_gradients_of_all_parts_are_written_to_one_tensor),
       cmocka_unit_test(sizes_that_do_not_add_up_are_refused),
-      cmocka_unit_test(pad_adds_and_takes_away),
       cmocka_unit_test(padding_that_cannot_be_is_refused),
-      cmocka_unit_test(triangles_keep_what_lies_on_their_side),
-      cmocka_unit_test(flip_turns_dimensions_around),
+      cmocka_unit_test(diagonals_far_outside_keep_all_or_nothing),
       cmocka_unit_test(flip_of_nothing_much_is_a_copy),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -50,6 +50,14 @@ double* values_of(htone_tensor* tensor);
   check_tensors_near((actual), (expected), (tolerance), __FILE__, __LINE__)
 #define assert_near(actual, expected, tolerance) check_near((actual), (expected), (tolerance), __FILE__, __LINE__)
 
+/* A call that would write its result to `out`. */
+#define assert_refused(call, code, part)            \
+  do {                                              \
+    htone_tensor* out = NULL;                       \
+    assert_fails((call), HTONE_ERROR_##code, part); \
+    assert_null(out);                               \
+  } while (0)
+
 void check_values(htone_tensor* tensor, double tolerance, const double* expected, size_t count, const char* file,
                   int line);
 void check_tensors_near(htone_tensor* actual, htone_tensor* expected, double tolerance, const char* file, int line);
