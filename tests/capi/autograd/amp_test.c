@@ -84,65 +84,6 @@ static void only_names_of_operations_have_a_row(void** state) {
   }
 }
 
-static void matrix_products_answer_the_policys_dtype(void** state) {
-  (void)state;
-  static const htone_dtype low[] = {HTONE_BF16, HTONE_F16};
-  for (size_t i = 0; i < COUNT_OF(low); ++i) {
-    htone_scope* scope = begin_autocast(low[i]);
-    assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), low[i]);
-    assert_int_equal(product_dtype(HTONE_BF16, HTONE_F32), low[i]);
-    htone_tensor* out = NULL;
-    assert_ok(htone_linear(square_matrix(HTONE_F32), square_matrix(HTONE_F32), make_ramp(HTONE_F32, 1, 2), &out));
-    assert_int_equal(dtype_of(keep_tensor(out)), low[i]);
-    assert_ok(htone_scope_end(scope));
-    assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F32);
-  }
-}
-
-static void losses_sums_and_softmax_answer_fp32(void** state) {
-  (void)state;
-  htone_tensor* logits = square_matrix(HTONE_BF16);
-  htone_tensor* targets = make_ramp(HTONE_I64, 1, 2);
-  htone_tensor* out = NULL;
-  htone_scope* scope = begin_autocast(HTONE_BF16);
-  assert_int_equal(dtype_of(sum_of(logits)), HTONE_F32);
-  assert_ok(htone_softmax(logits, 1, &out));
-  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_F32);
-  assert_ok(htone_mean(logits, 0, NULL, 0, &out));
-  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_F32);
-  htone_tensor* loss = NULL;
-  assert_ok(htone_cross_entropy(logits, targets, NULL, &loss));
-  assert_int_equal(dtype_of(keep_tensor(loss)), HTONE_F32);
-  assert_int_equal(dtype_of(apply1(htone_relu, logits)), HTONE_BF16);
-  assert_ok(htone_scope_end(scope));
-  assert_int_equal(dtype_of(sum_of(logits)), HTONE_BF16);
-}
-
-static void mixed_elementwise_operations_answer_the_widest(void** state) {
-  (void)state;
-  htone_scope* scope = begin_autocast(HTONE_F16);
-  assert_int_equal(dtype_of(apply2(htone_add, square_matrix(HTONE_F16), square_matrix(HTONE_F32))), HTONE_F32);
-  assert_int_equal(dtype_of(apply2(htone_mul, square_matrix(HTONE_F16), square_matrix(HTONE_F16))), HTONE_F16);
-  assert_ok(htone_scope_end(scope));
-}
-
-static void gradients_of_fp32_weights_are_fp32(void** state) {
-  (void)state;
-  htone_tensor* weight = leaf(make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4.001}, 2, 2, 2));
-  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 0.5}, 2, 1, 2);
-  htone_scope* scope = begin_autocast(HTONE_BF16);
-  htone_tensor* out = NULL;
-  assert_ok(htone_linear(input, weight, NULL, &out));
-  htone_tensor* loss = sum_of(keep_tensor(out));
-  assert_ok(htone_scope_end(scope));
-  assert_values(out, 0, 2, 5); /* the weights were read as bf16, which rounds 4.001 to 4 */
-  assert_int_equal(dtype_of(loss), HTONE_F32);
-  backward(loss);
-  assert_int_equal(dtype_of(grad_of(weight)), HTONE_F32);
-  assert_values(grad_of(weight), 0, 1, 0.5, 1, 0.5);
-  assert_values(weight, 0, 1, 2, 3, (double)4.001f);
-}
-
 static void scopes_nest_and_bring_back_what_was(void** state) {
   (void)state;
   htone_scope* outer = begin_autocast(HTONE_BF16);
@@ -160,11 +101,10 @@ static void scopes_nest_and_bring_back_what_was(void** state) {
 
 static void a_policy_of_fp32_changes_nothing(void** state) {
   (void)state;
-  htone_tensor* out = NULL;
   htone_scope* scope = begin_autocast(HTONE_F32);
   assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_BF16);
   assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
-  assert_fails(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), HTONE_ERROR_DTYPE_MISMATCH, "");
+  assert_refused(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), DTYPE_MISMATCH, "");
   assert_ok(htone_scope_end(scope));
 }
 
@@ -273,10 +213,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_row_of_the_table_can_be_overridden),
       cmocka_unit_test(every_row_but_the_fixed_ones_can_be_overridden),
       cmocka_unit_test(only_names_of_operations_have_a_row),
-      cmocka_unit_test(matrix_products_answer_the_policys_dtype),
-      cmocka_unit_test(losses_sums_and_softmax_answer_fp32),
-      cmocka_unit_test(mixed_elementwise_operations_answer_the_widest),
-      cmocka_unit_test(gradients_of_fp32_weights_are_fp32),
       cmocka_unit_test(scopes_nest_and_bring_back_what_was),
       cmocka_unit_test(a_policy_of_fp32_changes_nothing),
       cmocka_unit_test(a_scope_keeps_its_policy),

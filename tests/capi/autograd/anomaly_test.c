@@ -1,6 +1,5 @@
 /* Anomaly mode: the first operation that makes a NaN or an infinity fails, and says where. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "test_modules.h"
 
@@ -15,10 +14,9 @@ static const double kNegative[] = {1, -1, 4, 9};
 static void forward_names_operation_and_element(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, kNegative, 2, 2, 2));
-  htone_tensor* out = NULL;
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NAN);
-  assert_fails(htone_sqrt(x, &out), HTONE_ERROR_NOT_FINITE,
-               "htone_sqrt: sqrt made NaN at [0, 1] of its result [2, 2]; its inputs are finite");
+  assert_refused(htone_sqrt(x, &out), NOT_FINITE,
+                 "htone_sqrt: sqrt made NaN at [0, 1] of its result [2, 2]; its inputs are finite");
   assert_ok(htone_scope_end(scope));
   assert_values(apply1(htone_sqrt, x), 0, 1, NAN, 2, 3);
 }
@@ -28,9 +26,8 @@ static void an_input_that_held_it_before_is_named(void** state) {
   const double broken[] = {NAN, 1};
   htone_tensor* a = make_tensor(HTONE_BF16, kNegative, 1, 2);
   htone_tensor* b = make_tensor(HTONE_BF16, broken, 1, 2);
-  htone_tensor* out = NULL;
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NOT_FINITE);
-  assert_fails(htone_add(a, b, &out), HTONE_ERROR_NOT_FINITE, "its input 1 [2] held NaN at [0] before");
+  assert_refused(htone_add(a, b, &out), NOT_FINITE, "its input 1 [2] held NaN at [0] before");
   assert_ok(htone_scope_end(scope));
 }
 
@@ -38,11 +35,10 @@ static void infinities_are_found_where_they_are_asked_for(void** state) {
   (void)state;
   const double zeros[] = {0, 1};
   htone_tensor* x = leaf(make_tensor(HTONE_F64, zeros, 1, 2));
-  htone_tensor* out = NULL;
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NAN);
   assert_values(apply1(htone_log, x), 0, -INFINITY, 0);
   htone_scope* inner = begin_anomaly(HTONE_ANOMALY_NOT_FINITE);
-  assert_fails(htone_log(x, &out), HTONE_ERROR_NOT_FINITE, "log made an infinity at [0]");
+  assert_refused(htone_log(x, &out), NOT_FINITE, "log made an infinity at [0]");
   assert_ok(htone_scope_end(inner));
   assert_values(apply1(htone_log, x), 0, -INFINITY, 0);
   assert_ok(htone_scope_end(scope));
@@ -95,26 +91,6 @@ static void the_layer_is_named_forward_and_backward(void** state) {
   assert_ok(htone_scope_end(scope));
 }
 
-static void finite_work_gives_the_same_gradients(void** state) {
-  (void)state;
-  htone_tensor* gradients[2];
-  for (int i = 0; i < 2; ++i) {
-    htone_module* layer = make_linear(test_device(), 3, 2, 0);
-    const double weights[] = {1, 2, 3, 4, 5, 6};
-    assert_ok(htone_tensor_write(weights_of(layer, 0), HTONE_F64, weights, sizeof weights));
-    htone_tensor* x = make_ramp(HTONE_F32, 2, 2, 3);
-    htone_scope* scope = i == 1 ? begin_anomaly(HTONE_ANOMALY_NOT_FINITE) : NULL;
-    htone_tensor* out = NULL;
-    assert_ok(htone_module_forward(layer, x, NULL, &out));
-    backward(sum_of(apply1(htone_tanh, keep_tensor(out))));
-    if (scope != NULL) assert_ok(htone_scope_end(scope));
-    gradients[i] = grad_of(weights_of(layer, 0));
-  }
-  double* expected = values_of(gradients[0]);
-  check_values(gradients[1], 0, expected, 6, __FILE__, __LINE__);
-  free(expected);
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forward_names_operation_and_element),
@@ -122,7 +98,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(infinities_are_found_where_they_are_asked_for),
       cmocka_unit_test(backward_names_the_operation),
       cmocka_unit_test(the_layer_is_named_forward_and_backward),
-      cmocka_unit_test(finite_work_gives_the_same_gradients),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -114,19 +114,6 @@ static void forward_hooks_replace_in_the_order_of_registration(void** state) {
   assert_string_equal(call_log, "abcabc");
 }
 
-static void gradients_flow_through_replaced_inputs(void** state) {
-  (void)state;
-  reset_hooks();
-  htone_module* relu = make_relu();
-  hooks[0].factor = 2;
-  hooks[1].factor = 5;
-  hook_before(relu, &hooks[0]);
-  hook_after(relu, &hooks[1]);
-  htone_tensor* x = leaf(ones());
-  backward(sum_of(forward(relu, x)));
-  assert_values(grad_of(x), 0, 10, 10);
-}
-
 static void a_removed_hook_is_not_called(void** state) {
   (void)state;
   reset_hooks();
@@ -214,45 +201,22 @@ static void a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_ha
   assert_int_equal(hooks[1].destroyed, 1);
 }
 
-static void a_parameters_hook_ends_with_it_although_a_graph_still_needs_its_weights(void** state) {
-  (void)state;
-  reset_hooks();
-  htone_module* linear = NULL;
-  htone_parameter* weight = NULL;
-  htone_tensor* weights = NULL;
-  assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &linear));
-  assert_ok(htone_module_parameter(linear, 0, &weight));
-  assert_ok(htone_parameter_tensor(weight, &weights));
-  keep_tensor(weights);
-  hook_parameter(weight, &hooks[0]);
-  hook_gradient(weights, &hooks[1]);
-  htone_tensor* loss = sum_of(forward(linear, ones()));
-  assert_ok(htone_parameter_release(weight));
-  assert_ok(htone_module_release(linear));
-  assert_int_equal(hooks[0].destroyed, 1);
-  backward(loss);
-  assert_string_equal(call_log, "b");
-  assert_values(grad_of(weights), 0, 1, 1, 1, 1);
-}
-
 /* A20 */
 static void a_failed_forward_hook_stops_the_forward(void** state) {
   (void)state;
   reset_hooks();
   htone_module* relu = make_relu();
-  htone_tensor *input = ones(), *out = NULL;
+  htone_tensor* input = ones();
   hook_before(relu, &hooks[0]);
   hook_before(relu, &hooks[1]);
   hook_after(relu, &hooks[2]);
   hooks[0].answer = HTONE_ERROR_IO;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK,
-               "a forward pre-hook returned 11 (IO)");
+  assert_refused(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward pre-hook returned 11 (IO)");
   assert_int_equal(last_native_code(), HTONE_ERROR_IO);
   assert_string_equal(call_log, "a");
   hooks[0].answer = HTONE_OK;
   hooks[2].answer = HTONE_ERROR_CANCELLED;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK, "a forward hook returned");
-  assert_null(out);
+  assert_refused(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward hook returned");
 }
 
 static void a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it(void** state) {
@@ -301,43 +265,26 @@ static void a_replaced_gradient_keeps_its_shape(void** state) {
 static void a_failed_gradient_hook_leaves_gradients_invalid(void** state) {
   (void)state;
   reset_hooks();
-  htone_tensor *x = leaf(ones()), *out = NULL;
+  htone_tensor* x = leaf(ones());
   htone_tensor* y = apply2(htone_mul, x, x);
   hooks[0].answer = HTONE_ERROR_IO;
   hook_gradient(y, &hooks[0]);
   assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_ERROR_CALLBACK, "a gradient hook returned 11 (IO)");
-  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "invalid");
+  assert_refused(htone_tensor_grad(x, &out), STATE, "invalid");
   assert_ok(htone_tensor_zero_grad(x));
   backward(sum_of(x));
   assert_values(grad_of(x), 0, 1, 1);
-}
-
-static void a_post_accumulate_hook_runs_once_a_backward_that_reached_the_parameter(void** state) {
-  (void)state;
-  reset_hooks();
-  htone_module* linear = make_linear(test_device(), 2, 2, 1);
-  htone_tensor* input = make_ramp(HTONE_F32, 2, 1, 2);
-  hook_parameter(parameter_of(linear, 0), &hooks[0]);
-  hook_parameter(parameter_of(linear, 1), &hooks[1]);
-  backward(sum_of(apply2(htone_add, forward(linear, input), forward(linear, input))));
-  assert_int_equal(strlen(call_log), 2);
-  assert_non_null(strchr(call_log, 'a'));
-  assert_non_null(strchr(call_log, 'b'));
-  reset_hooks();
-  backward(sum_of(apply2(htone_mul, weights_of(linear, 1), weights_of(linear, 1))));
-  assert_string_equal(call_log, "b");
 }
 
 static void a_failed_post_accumulate_hook_leaves_gradients_invalid(void** state) {
   (void)state;
   reset_hooks();
   htone_module* linear = make_linear(test_device(), 2, 1, 0);
-  htone_tensor* out = NULL;
   hooks[0].answer = HTONE_ERROR_CANCELLED;
   hook_parameter(parameter_of(linear, 0), &hooks[0]);
   htone_tensor* loss = sum_of(forward(linear, make_ramp(HTONE_F32, 2, 1, 2)));
   assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_CALLBACK, "post-accumulate");
-  assert_fails(htone_tensor_grad(weights_of(linear, 0), &out), HTONE_ERROR_STATE, "invalid");
+  assert_refused(htone_tensor_grad(weights_of(linear, 0), &out), STATE, "invalid");
 }
 
 static htone_status step_at_once(htone_parameter* parameter, void* user) {
@@ -356,7 +303,7 @@ static void a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete(void*
   htone_module* layers[] = {make_linear(test_device(), 2, 2, 0), make_linear(test_device(), 2, 1, 0)};
   htone_optimizer* optimizer = make_sgd(layers[1], 0.5);
   htone_hook* hook = NULL;
-  htone_tensor *expected = NULL, *first = NULL, *out = NULL;
+  htone_tensor *expected = NULL, *first = NULL;
   assert_ok(htone_parameter_add_post_accumulate_hook(parameter_of(layers[1], 0), step_at_once, optimizer, NULL, &hook));
   keep_hook(hook);
   htone_tensor* hidden = forward(layers[0], make_ramp(HTONE_F32, 2, 1, 2));
@@ -366,7 +313,7 @@ static void a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete(void*
   htone_tensor* loss = sum_of(forward(layers[1], hidden));
   backward(loss);
   assert_values(apply2(htone_sub, last_weights(layers), keep_tensor(expected)), 0, 0, 0);
-  assert_fails(htone_tensor_grad(last_weights(layers), &out), HTONE_ERROR_STATE, "no gradient");
+  assert_refused(htone_tensor_grad(last_weights(layers), &out), STATE, "no gradient");
   /* computed from the weights before the step */
   assert_values(grad_of(weights_of(layers[0], 0)), 0, 0, before[0], 0, before[1]);
   free(before);
@@ -452,19 +399,16 @@ static void hooks_are_removed_while_other_threads_run_the_module(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forward_hooks_replace_in_the_order_of_registration),
-      cmocka_unit_test(gradients_flow_through_replaced_inputs),
       cmocka_unit_test(a_removed_hook_is_not_called),
       cmocka_unit_test(a_hook_may_remove_itself_and_the_next_one),
       cmocka_unit_test(releasing_the_handle_leaves_the_hook),
       cmocka_unit_test(a35_a_hook_is_destroyed_with_its_module_although_its_handle_is_kept),
       cmocka_unit_test(a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept),
-      cmocka_unit_test(a_parameters_hook_ends_with_it_although_a_graph_still_needs_its_weights),
       cmocka_unit_test(a_failed_forward_hook_stops_the_forward),
       cmocka_unit_test(a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it),
       cmocka_unit_test(a_leafs_gradient_hook_sees_what_is_added),
       cmocka_unit_test(a_replaced_gradient_keeps_its_shape),
       cmocka_unit_test(a_failed_gradient_hook_leaves_gradients_invalid),
-      cmocka_unit_test(a_post_accumulate_hook_runs_once_a_backward_that_reached_the_parameter),
       cmocka_unit_test(a_failed_post_accumulate_hook_leaves_gradients_invalid),
       cmocka_unit_test(a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete),
       cmocka_unit_test(hooks_may_call_the_library_on_the_same_context),

@@ -113,34 +113,6 @@ static double distance(htone_tensor* a, htone_tensor* b) {
   return largest;
 }
 
-static void copy_parameters(htone_module* from, htone_module* to) {
-  size_t count = 0;
-  assert_ok(htone_module_parameter_count(from, &count));
-  for (size_t i = 0; i < count; ++i) {
-    double* values = values_of(weights_of(from, i));
-    assert_ok(
-        htone_tensor_write(weights_of(to, i), HTONE_F64, values, (size_t)numel_of(weights_of(to, i)) * sizeof *values));
-    free(values);
-  }
-}
-
-/* The error of the steps against FP64 is that of the whole text, but for other roundings. */
-static void steps_in_f32_are_as_exact_as_the_whole_text(void** state) {
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(kForms); ++i) {
-    htone_module *exact = make_form(&kForms[i], HTONE_F64), *module = make_form(&kForms[i], HTONE_F32);
-    htone_tensor *tokens = make_tokens(1, kBatch, kTime), *whole = forward(module, tokens);
-    copy_parameters(module, exact);
-    htone_tensor* expected = forward(exact, tokens);
-    const double error = distance(whole, expected);
-    assert_true(error > 0 && error < 1e-4);
-    for (size_t j = 0; j < COUNT_OF(kCuts); ++j) {
-      htone_tensor* cache = make_cache(module, kBatch, kTime, HTONE_F32);
-      assert_true(distance(in_steps(module, tokens, cache, &kCuts[j]), expected) < 3 * error);
-    }
-  }
-}
-
 static void a_step_writes_its_own_positions_alone(void** state) {
   (void)state;
   htone_module* module = make_form(&kForms[0], HTONE_F32);
@@ -238,18 +210,17 @@ static void attention_alone_takes_its_layer_of_a_cache(void** state) {
 static void a_forward_that_records_refuses_a_cache(void** state) {
   (void)state;
   htone_module* module = make_form(&kForms[0], HTONE_F32);
-  htone_tensor *cache = make_cache(module, 1, 3, HTONE_F32), *out = NULL;
+  htone_tensor* cache = make_cache(module, 1, 3, HTONE_F32);
   htone_tensor* inputs[] = {make_tokens(1, 1, 3), NULL, cache};
   size_t count = 0;
-  assert_fails(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), HTONE_ERROR_STATE,
-               "layer h.0.attn (multihead_attention): cache is for inference, but this forward is recorded");
+  assert_refused(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE,
+                 "layer h.0.attn (multihead_attention): cache is for inference, but this forward is recorded");
   assert_tensors_near(cache, make_cache(module, 1, 3, HTONE_F32), 0);
   assert_ok(htone_module_parameter_count(module, &count));
   for (size_t i = 0; i < count; ++i) assert_ok(htone_parameter_set_frozen(parameter_of(module, i), 1));
   forward_several(module, 3, inputs); /* nothing to record */
   assert_ok(htone_tensor_set_requires_grad(cache, 1));
-  assert_fails(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), HTONE_ERROR_STATE, "htone_no_grad_begin");
-  assert_null(out);
+  assert_refused(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE, "htone_no_grad_begin");
 }
 
 /* Refused in a scope that records nothing. */
@@ -298,11 +269,11 @@ static void positions_end_with_a_cache_as_well(void** state) {
 static void models_that_are_not_causal_have_no_cache(void** state) {
   (void)state;
   htone_transformer_options options = options_of(&kForms[0], HTONE_F32);
-  htone_tensor *out = NULL, *x = make_noise(HTONE_F32, 1, 3, 1, 3, 8);
+  htone_tensor* x = make_noise(HTONE_F32, 1, 3, 1, 3, 8);
   htone_module *module, *attention = NULL;
   options.causal = 0;
   module = make_transformer(&options);
-  assert_fails(htone_transformer_cache(module, 1, 4, HTONE_F32, &out), HTONE_ERROR_UNSUPPORTED, "not causal");
+  assert_refused(htone_transformer_cache(module, 1, 4, HTONE_F32, &out), UNSUPPORTED, "not causal");
   assert_cache_fails(module, make_tokens(1, 1, 3), make_ramp(HTONE_F32, 6, 2, 2, 1, 4, 3, 4), HTONE_ERROR_UNSUPPORTED,
                      "cache for attention that is not causal");
   htone_multihead_attention_options causal = HTONE_MULTIHEAD_ATTENTION_OPTIONS_INIT;
@@ -310,23 +281,14 @@ static void models_that_are_not_causal_have_no_cache(void** state) {
   assert_ok(htone_module_create_multihead_attention(test_device(), 8, 2, &causal, &attention));
   keep_module(attention);
   htone_tensor* inputs[] = {x, x, NULL, NULL, make_ramp(HTONE_F32, 5, 2, 1, 2, 3, 4)};
-  assert_fails(htone_module_forward_n(attention, 5, inputs, NULL, 1, &out), HTONE_ERROR_UNSUPPORTED,
-               "cache for attention to another sequence");
-  assert_null(out);
+  assert_refused(htone_module_forward_n(attention, 5, inputs, NULL, 1, &out), UNSUPPORTED,
+                 "cache for attention to another sequence");
 }
 
-static void a_cache_that_cannot_be_made_is_refused(void** state) {
+static void only_a_transformer_has_a_cache(void** state) {
   (void)state;
-  htone_module* module = make_form(&kForms[0], HTONE_F32);
-  htone_tensor* out = NULL;
-  assert_fails(htone_transformer_cache(make_linear(test_device(), 2, 2, 1), 1, 4, HTONE_F32, &out),
-               HTONE_ERROR_INVALID_ARGUMENT, "module is of kind linear, expected a transformer");
-  assert_fails(htone_transformer_cache(module, 0, 4, HTONE_F32, &out), HTONE_ERROR_INVALID_ARGUMENT, "batch=0");
-  assert_fails(htone_transformer_cache(module, INT64_MAX, 4, HTONE_F32, &out), HTONE_ERROR_INVALID_ARGUMENT, "batch");
-  assert_fails(htone_transformer_cache(module, 1, 13, HTONE_F32, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "positions=13, expected 1 to 12");
-  assert_fails(htone_transformer_cache(module, 1, 4, HTONE_I32, &out), HTONE_ERROR_INVALID_ARGUMENT, "dtype");
-  assert_null(out);
+  assert_refused(htone_transformer_cache(make_linear(test_device(), 2, 2, 1), 1, 4, HTONE_F32, &out), INVALID_ARGUMENT,
+                 "module is of kind linear, expected a transformer");
 }
 
 static htone_tensor* generate(htone_module* module, htone_tensor* tokens, const htone_generate_options* options) {
@@ -416,7 +378,6 @@ static void generation_runs_each_token_once_until_the_window_slides(void** state
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_in_f64_give_the_logits_of_the_whole_text),
-      cmocka_unit_test(steps_in_f32_are_as_exact_as_the_whole_text),
       cmocka_unit_test(a_step_writes_its_own_positions_alone),
       cmocka_unit_test(a_shorter_view_drops_the_last_tokens),
       cmocka_unit_test(a_mask_hides_positions_of_the_cache),
@@ -427,7 +388,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(wrong_caches_are_named),
       cmocka_unit_test(positions_end_with_a_cache_as_well),
       cmocka_unit_test(models_that_are_not_causal_have_no_cache),
-      cmocka_unit_test(a_cache_that_cannot_be_made_is_refused),
+      cmocka_unit_test(only_a_transformer_has_a_cache),
       cmocka_unit_test(generation_gives_the_same_tokens_as_without_a_cache),
       cmocka_unit_test(a_long_text_is_that_without_a_cache),
       cmocka_unit_test(generation_runs_each_token_once_until_the_window_slides),

@@ -102,19 +102,6 @@ static void a_graph_made_before_the_freeze_delivers_nothing(void** state) {
   assert_true(gradient_bytes(device) == 4 * 4); /* the bias's gradient */
 }
 
-static void a_layer_above_a_frozen_one_still_learns(void** state) {
-  (void)state;
-  htone_module* parts[] = {make_linear(test_device(), 3, 2, 1), make_linear(test_device(), 2, 1, 1)};
-  htone_module* module = make_sequential(2, parts);
-  for (size_t i = 0; i < 2; ++i) freeze(module, i, 1);
-  htone_optimizer* optimizer = make_sgd_with(module, NULL);
-  const double frozen = item_of(sum_of(weights_of(module, 0))), learning = item_of(sum_of(weights_of(module, 3)));
-  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 4, 3))));
-  assert_ok(htone_optimizer_step(optimizer));
-  assert_near(item_of(sum_of(weights_of(module, 0))), frozen, 0);
-  assert_near(item_of(sum_of(weights_of(module, 3))), learning - 4e-3, 1e-7);
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_frozen_parameter_needs_no_gradient_and_no_memory_for_one),
@@ -122,7 +109,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(an_owned_parameter_rests_while_it_is_frozen),
       cmocka_unit_test(a_step_after_a_thaw_reads_the_new_gradient),
       cmocka_unit_test(a_graph_made_before_the_freeze_delivers_nothing),
-      cmocka_unit_test(a_layer_above_a_frozen_one_still_learns),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

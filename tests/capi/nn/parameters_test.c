@@ -124,20 +124,6 @@ static void a_tensor_of_a_parameter_is_the_callers_to_change(void** state) {
   assert_int_equal(requires_grad, 0);
 }
 
-static void names_need_room_and_indices_an_end(void** state) {
-  (void)state;
-  htone_parameters* all = parameters_of_module(two_layers());
-  char name[9] = "........";
-  size_t length = 0;
-  htone_parameter* parameter = NULL;
-  assert_fails(htone_parameters_name(all, 0, name, 8, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "9");
-  assert_true(length == 8 && name[0] == '\0');
-  assert_ok(htone_parameters_name(all, 0, name, 9, &length));
-  assert_string_equal(name, "0.weight");
-  assert_fails(htone_parameters_at(all, 4, &parameter), HTONE_ERROR_INVALID_ARGUMENT, "index=4 is outside [0, 4)");
-  assert_null(parameter);
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_modules_set_has_its_parameters_in_order_with_their_names),
@@ -147,7 +133,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_set_grows_by_one_parameter_at_a_time_under_its_own_name),
       cmocka_unit_test(a_set_keeps_its_parameters_alive),
       cmocka_unit_test(a_tensor_of_a_parameter_is_the_callers_to_change),
-      cmocka_unit_test(names_need_room_and_indices_an_end),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

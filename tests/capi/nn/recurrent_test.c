@@ -185,63 +185,6 @@ static void cells_match_pytorch(void** state) {
   assert_all(keep_tensor(hidden), kGruCellHidden);
 }
 
-/* The sum of both results of a cell, for gradients by differences. */
-static double lstm_sum(htone_tensor* const* inputs) {
-  htone_tensor *hidden = NULL, *cell = NULL;
-  assert_ok(htone_lstm_cell(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], inputs[5], NULL, &hidden, &cell));
-  return item_of(sum_of(apply2(htone_mul, keep_tensor(hidden), keep_tensor(cell))));
-}
-static double gru_sum(htone_tensor* const* inputs) {
-  htone_tensor* hidden = NULL;
-  assert_ok(htone_gru_cell(inputs[0], inputs[1], inputs[3], inputs[4], inputs[5], NULL, &hidden));
-  return item_of(sum_of(apply2(htone_mul, keep_tensor(hidden), hidden)));
-}
-
-/* `inputs` with step * 2^-10 added to one element of one of them. */
-static double sum_near(double (*sum)(htone_tensor* const*), htone_tensor* const* inputs, size_t which, int64_t element,
-                       double step) {
-  htone_tensor* moved[6];
-  for (size_t i = 0; i < 6; ++i) moved[i] = inputs[i];
-  double* values = values_of(inputs[which]);
-  int64_t shape[2] = {0, 0};
-  int32_t ndim = 0;
-  htone_tensor* changed = NULL;
-  values[element] += step;
-  assert_ok(htone_tensor_shape(inputs[which], shape, 2, &ndim));
-  assert_ok(htone_tensor_create_copy(test_device(), HTONE_F64, ndim, shape, values, &changed));
-  moved[which] = keep_tensor(changed);
-  free(values);
-  return sum(moved);
-}
-
-static void assert_gradients(double (*sum)(htone_tensor* const*), htone_tensor* const* inputs, size_t skipped) {
-  const double step = 1.0 / 1024;
-  for (size_t i = 0; i < 6; ++i) {
-    if (i == skipped) continue;
-    double* gradient = values_of(grad_of(inputs[i]));
-    for (int64_t element = 0; element < numel_of(inputs[i]); ++element) {
-      const double above = sum_near(sum, inputs, i, element, step), below = sum_near(sum, inputs, i, element, -step);
-      assert_near(gradient[element], (above - below) / (2 * step), 1e-6);
-    }
-    free(gradient);
-  }
-}
-
-static void gradients_of_cells_match_differences(void** state) {
-  (void)state;
-  htone_tensor* lstm[] = {leaf(pattern(1, 2, 3)), leaf(pattern(2, 2, 2)), leaf(pattern(3, 2, 2)),
-                          leaf(pattern(0, 8, 3)), leaf(pattern(1, 8, 2)), leaf(pattern(2, 8))};
-  htone_tensor *hidden = NULL, *cell = NULL;
-  assert_ok(htone_lstm_cell(lstm[0], lstm[1], lstm[2], lstm[3], lstm[4], lstm[5], NULL, &hidden, &cell));
-  backward(sum_of(apply2(htone_mul, keep_tensor(hidden), keep_tensor(cell))));
-  assert_gradients(lstm_sum, lstm, 99);
-  htone_tensor* gru[] = {leaf(pattern(1, 2, 3)), leaf(pattern(2, 2, 2)), pattern(3, 2, 2),
-                         leaf(pattern(0, 6, 3)), leaf(pattern(1, 6, 2)), leaf(pattern(2, 6))};
-  assert_ok(htone_gru_cell(gru[0], gru[1], gru[3], gru[4], gru[5], NULL, &hidden));
-  backward(sum_of(apply2(htone_mul, keep_tensor(hidden), hidden)));
-  assert_gradients(gru_sum, gru, 2);
-}
-
 /* A layer over one step is its cell, and the last state of a sequence continues it. */
 static void a_sequence_may_be_cut_anywhere(void** state) {
   (void)state;
@@ -336,45 +279,6 @@ static void weights_begin_within_the_root_of_the_hidden_size(void** state) {
   }
 }
 
-/* The first number of a sequence decides about the last output: one bit to remember for eight steps. */
-static void an_lstm_learns_to_remember(void** state) {
-  (void)state;
-  enum { kBatch = 8, kSteps = 8 };
-  float numbers[kBatch * kSteps], targets[kBatch];
-  static const int64_t shape[] = {kBatch, kSteps, 1}, target_shape[] = {kBatch};
-  for (int i = 0; i < kBatch; ++i) {
-    for (int step = 0; step < kSteps; ++step) numbers[i * kSteps + step] = (float)((i * 5 + step * 3) % 4) / 8;
-    targets[i] = numbers[i * kSteps] = i % 2 ? 1 : -1;
-  }
-  htone_tensor *input = NULL, *target = NULL;
-  assert_ok(htone_context_set_seed(test_context(), 1));
-  assert_ok(htone_tensor_create_copy(test_device(), HTONE_F32, 3, shape, numbers, &input));
-  assert_ok(htone_tensor_create_copy(test_device(), HTONE_F32, 1, target_shape, targets, &target));
-  keep_tensor(input);
-  keep_tensor(target);
-  htone_module* layers[] = {make_layer(htone_module_create_lstm, NULL, 1, 8), make_linear(test_device(), 8, 1, 1)};
-  htone_module* model = make_sequential(2, layers);
-  htone_optimizer_options options;
-  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
-  options.lr = 0.03;
-  htone_optimizer* optimizer = make_adamw(model, &options);
-  double loss = 9;
-  for (int step = 0; step < 120; ++step) {
-    htone_tensor *out = NULL, *last = NULL, *flat = NULL, *error = NULL;
-    assert_ok(htone_optimizer_zero_grad(optimizer));
-    assert_ok(htone_module_forward(model, input, NULL, &out));
-    assert_ok(htone_slice(out, 1, kSteps - 1, kSteps, 1, &last));
-    assert_ok(htone_reshape(last, 1, target_shape, &flat));
-    assert_ok(htone_mse_loss(flat, target, HTONE_REDUCTION_MEAN, &error));
-    assert_ok(htone_tensor_backward(error, NULL, 0));
-    assert_ok(htone_optimizer_step(optimizer));
-    assert_ok(htone_tensor_item(error, &loss));
-    htone_tensor* const made[] = {out, last, flat, error};
-    for (int i = 0; i < 4; ++i) assert_ok(htone_tensor_release(made[i]));
-  }
-  assert_true(loss < 0.01);
-}
-
 static void wrong_shapes_and_kinds_are_named(void** state) {
   (void)state;
   htone_module *lstm = make_layer(htone_module_create_lstm, NULL, 2, 3), *linear = make_linear(test_device(), 2, 2, 0);
@@ -406,12 +310,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(an_lstm_from_states_matches_pytorch_with_its_gradients),
       cmocka_unit_test(a_gru_from_a_state_matches_pytorch_with_its_gradients),
       cmocka_unit_test(cells_match_pytorch),
-      cmocka_unit_test(gradients_of_cells_match_differences),
       cmocka_unit_test(a_sequence_may_be_cut_anywhere),
       cmocka_unit_test(every_dtype_is_computed_and_autocast_lowers_the_products),
       cmocka_unit_test(layers_without_bias_have_weights_alone_and_dropout_is_between_layers),
       cmocka_unit_test(weights_begin_within_the_root_of_the_hidden_size),
-      cmocka_unit_test(an_lstm_learns_to_remember),
       cmocka_unit_test(wrong_shapes_and_kinds_are_named),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

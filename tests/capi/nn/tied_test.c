@@ -208,24 +208,6 @@ static void a_checkpoint_brings_it_back(void** state) {
   assert_equal(forward(other, tokens()), forward(model, tokens()));
 }
 
-static void a_summary_counts_it_once(void** state) {
-  (void)state;
-  char text[1024];
-  size_t length = 0;
-  assert_ok(htone_module_summary(make_tied(), text, sizeof text, &length));
-  assert_non_null(strstr(text, "\n15 parameters, 15 of them trainable; 60 bytes"));
-}
-
-static void a_copy_keeps_the_tie(void** state) {
-  (void)state;
-  htone_module *model = make_tied(), *copy = NULL;
-  assert_ok(htone_module_copy(model, &copy));
-  keep_module(copy);
-  assert_ok(htone_init_normal(weights_of(copy, 0), 0, 1));
-  assert_equal(weights_of(copy, 1), weights_of(copy, 0));
-  assert_equal(forward(copy, tokens()), plain_logits(weights_of(copy, 0)));
-}
-
 static void wrong_shapes_are_named(void** state) {
   (void)state;
   htone_module *linear = make_linear(test_device(), 3, 5, 1), *out = NULL;
@@ -246,8 +228,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(names_with_other_values_are_refused_and_nothing_is_loaded),
       cmocka_unit_test(a_tied_transformer_takes_a_file_with_its_head),
       cmocka_unit_test(a_checkpoint_brings_it_back),
-      cmocka_unit_test(a_summary_counts_it_once),
-      cmocka_unit_test(a_copy_keeps_the_tie),
       cmocka_unit_test(wrong_shapes_are_named),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -1,5 +1,4 @@
 /* Copies of tensors: values, layouts, gradients, writes into other tensors, refusals. */
-#include <math.h>
 
 #include "test_tensors.h"
 

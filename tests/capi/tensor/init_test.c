@@ -68,21 +68,6 @@ static void kaiming_keeps_the_variance_of_either_side(void** state) {
   assert_normal(weight, 4, kShape, sqrt(2.0 / 1.25) / sqrt(90));
 }
 
-/* torch.nn.Linear's default: a leaky_relu of slope sqrt(5) gives U(-1/sqrt(in), 1/sqrt(in)). */
-static void kaiming_with_a_slope_of_root_5_is_the_default_of_layers(void** state) {
-  (void)state;
-  static const int64_t shape[] = {3, 16};
-  htone_tensor* weight = make_weight(HTONE_F64, 2, shape);
-  begin_again();
-  assert_ok(htone_init_kaiming_uniform(weight, HTONE_FAN_IN, HTONE_NONLINEARITY_LEAKY_RELU, sqrt(5)));
-  double* values = values_of(weight);
-  htone_tensor* plain = make_weight(HTONE_F64, 2, shape);
-  begin_again();
-  assert_ok(htone_init_uniform(plain, -0.25, 0.25));
-  check_values(plain, 1e-15, values, 48, __FILE__, __LINE__);
-  free(values);
-}
-
 static void xavier_keeps_the_mean_of_both_sides(void** state) {
   (void)state;
   htone_tensor* weight = make_weight(HTONE_BF16, 4, kShape);
@@ -287,7 +272,6 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gains_are_those_of_pytorch),
       cmocka_unit_test(kaiming_keeps_the_variance_of_either_side),
-      cmocka_unit_test(kaiming_with_a_slope_of_root_5_is_the_default_of_layers),
       cmocka_unit_test(xavier_keeps_the_mean_of_both_sides),
       cmocka_unit_test(weights_need_two_dimensions_and_may_be_empty),
       cmocka_unit_test(truncated_numbers_stay_in_their_interval_and_have_its_moments),
