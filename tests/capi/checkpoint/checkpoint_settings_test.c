@@ -27,7 +27,7 @@ static void train_twice(TrainedRun run) {
 
 /* Trains, changes a setting, saves; a second run with the settings of the beginning loads. Both train on. `changed` has
  * a setting that only its kind reads. */
-static void assert_resumes(htone_optimizer_options changed) {
+static void assert_resumes(htone_optimizer_options changed, int64_t number) {
   htone_optimizer_options given, told;
   htone_optimizer* optimizer = NULL;
   int64_t step = -1;
@@ -40,14 +40,14 @@ static void assert_resumes(htone_optimizer_options changed) {
   changed.lr = 0.0625;
   changed.weight_decay = 0.25;
   assert_ok(htone_optimizer_set_group(optimizer, 0, &changed));
-  assert_ok(htone_checkpoint_save(run.checkpoint, step + 2));
+  assert_ok(htone_checkpoint_save(run.checkpoint, number));
   assert_ok(htone_checkpoint_release(run.checkpoint));
   train_twice(run);
   htone_module* second = one_by_one(5);
   assert_ok(htone_optimizer_create(second, &given, &optimizer));
   TrainedRun resumed = begin_run(optimizer, second);
   assert_ok(htone_checkpoint_load(resumed.checkpoint, &step));
-  assert_int_equal(step, 1);
+  assert_int_equal(step, number);
   assert_ok(htone_checkpoint_release(resumed.checkpoint));
   assert_ok(htone_optimizer_group(optimizer, 0, &told));
   assert_memory_equal(&told, &changed, sizeof changed);
@@ -55,39 +55,17 @@ static void assert_resumes(htone_optimizer_options changed) {
   assert_near(value_of(second, 0), value_of(first, 0), 0);
 }
 
-static void adafactor_resumes(void** state) {
+static void an_optimizer_of_each_kind_resumes_with_changed_settings(void** state) {
   (void)state;
-  htone_optimizer_options changed = HTONE_ADAFACTOR_OPTIONS_INIT;
-  changed.beta2_decay = -0.5;
-  assert_resumes(changed);
-}
-static void adam_resumes(void** state) {
-  (void)state;
-  htone_optimizer_options changed = HTONE_ADAM_OPTIONS_INIT;
-  changed.beta1 = 0.5;
-  assert_resumes(changed);
-}
-static void adamw_resumes(void** state) {
-  (void)state;
-  htone_optimizer_options changed = HTONE_ADAMW_OPTIONS_INIT;
-  changed.epsilon = 0.125;
-  assert_resumes(changed);
-}
-static void lion_resumes(void** state) {
-  (void)state;
-  htone_optimizer_options changed = HTONE_LION_OPTIONS_INIT;
-  changed.beta2 = 0.5;
-  assert_resumes(changed);
-}
-static void rmsprop_resumes(void** state) {
-  (void)state;
-  htone_optimizer_options changed = HTONE_RMSPROP_OPTIONS_INIT;
-  changed.alpha = 0.5;
-  assert_resumes(changed);
-}
-static void sgd_resumes(void** state) {
-  (void)state;
-  assert_resumes((htone_optimizer_options)HTONE_SGD_OPTIONS_INIT);
+  htone_optimizer_options changed[] = {HTONE_SGD_OPTIONS_INIT,     HTONE_ADAM_OPTIONS_INIT,
+                                       HTONE_ADAMW_OPTIONS_INIT,   HTONE_LION_OPTIONS_INIT,
+                                       HTONE_RMSPROP_OPTIONS_INIT, HTONE_ADAFACTOR_OPTIONS_INIT};
+  changed[1].beta1 = 0.5;
+  changed[2].epsilon = 0.125;
+  changed[3].beta2 = 0.5;
+  changed[4].alpha = 0.5;
+  changed[5].beta2_decay = -0.5;
+  for (size_t i = 0; i < COUNT_OF(changed); ++i) assert_resumes(changed[i], (int64_t)i + 1);
 }
 
 /* Each group has its own settings. */
@@ -125,12 +103,7 @@ static void groups_resume_with_their_own_settings(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(adafactor_resumes),
-      cmocka_unit_test(adam_resumes),
-      cmocka_unit_test(adamw_resumes),
-      cmocka_unit_test(lion_resumes),
-      cmocka_unit_test(rmsprop_resumes),
-      cmocka_unit_test(sgd_resumes),
+      cmocka_unit_test(an_optimizer_of_each_kind_resumes_with_changed_settings),
       cmocka_unit_test(groups_resume_with_their_own_settings),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -1,4 +1,4 @@
-/* Checkpoints of a run: a resumed run is bitwise equal, a load is all or nothing, one writer. Test names and comments
+/* Checkpoints of a run: a resumed run is bitwise equal, and a load is all or nothing. Test names and comments
  * name the promises and the rows of tests/faults.md that they show. */
 #include <stdio.h>
 
@@ -109,20 +109,6 @@ static void f15_a_checkpoint_that_does_not_fit_changes_nothing(void** state) {
   end_run(&run);
 }
 
-static void another_kind_of_optimizer_state_does_not_fit(void** state) {
-  (void)state;
-  Run run, other;
-  int64_t step = 0;
-  assert_ok(begin_run(&run, &kKinds[1], NULL));
-  save(&run, 1);
-  end_run(&run);
-  assert_ok(begin_run(&other, &kKinds[3], NULL));
-  htone_checkpoint* checkpoint = open_checkpoint(&other);
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "does not fit optimizer");
-  assert_ok(htone_checkpoint_release(checkpoint));
-  end_run(&other);
-}
-
 static void parts_that_nobody_added_are_passed_over(void** state) {
   (void)state;
   Run run, evaluation;
@@ -157,33 +143,15 @@ static void a_scaler_that_waits_for_its_update_is_not_saved(void** state) {
   end_run(&run);
 }
 
-/* S8 */
-static void s8_a_second_writer_is_refused_until_the_first_is_gone(void** state) {
-  (void)state;
-  Run run;
-  htone_checkpoint* second = NULL;
-  assert_ok(begin_run(&run, kPlain, NULL));
-  htone_checkpoint* first = open_checkpoint(&run);
-  assert_fails(htone_checkpoint_create(run.context, path_of("run"), &second), HTONE_ERROR_STATE, "writes into");
-  assert_ok(htone_checkpoint_release(first));
-  assert_ok(htone_checkpoint_create(run.context, path_of("run"), &second));
-  assert_ok(htone_checkpoint_release(second));
-  end_run(&run);
-}
-
 /* A24 */
 static void names_of_parts_are_distinct_and_plain(void** state) {
   (void)state;
   Run run;
   assert_ok(begin_run(&run, kPlain, NULL));
   htone_checkpoint* checkpoint = open_checkpoint(&run);
-  assert_fails(htone_checkpoint_add_module(checkpoint, "model", run.model), HTONE_ERROR_INVALID_ARGUMENT,
-               "another part");
   assert_fails(htone_checkpoint_add_module(checkpoint, "random", run.model), HTONE_ERROR_INVALID_ARGUMENT,
                "another part");
-  assert_fails(htone_checkpoint_add_module(checkpoint, "", run.model), HTONE_ERROR_INVALID_ARGUMENT, "empty");
   assert_fails(htone_checkpoint_add_module(checkpoint, "a/b", run.model), HTONE_ERROR_INVALID_ARGUMENT, "slash");
-  assert_fails(htone_checkpoint_save(checkpoint, -1), HTONE_ERROR_INVALID_ARGUMENT, "step=-1");
   assert_ok(htone_checkpoint_release(checkpoint));
   end_run(&run);
 }
@@ -224,28 +192,6 @@ static void tensors_of_the_programs_own_are_loaded_in_place(void** state) {
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
-/* A24 */
-static void a_safetensors_file_keeps_names_dtypes_and_values(void** state) {
-  (void)state;
-  htone_state_dict *written = NULL, *read = NULL;
-  htone_tensor* found = NULL;
-  size_t count = 0;
-  assert_ok(htone_state_dict_create(&written));
-  keep_state_dict(written);
-  assert_ok(htone_state_dict_add(written, "a.weight", make_ramp(HTONE_BF16, 2, 2, 3)));
-  assert_ok(htone_state_dict_add(written, "../a", make_ramp(HTONE_BOOL, 1, 2)));
-  assert_ok(htone_safetensors_save(test_context(), path_of("file.safetensors"), written));
-  assert_ok(htone_safetensors_load(test_device(), path_of("file.safetensors"), &read));
-  keep_state_dict(read);
-  assert_ok(htone_state_dict_count(read, &count));
-  assert_int_equal(count, 2);
-  assert_ok(htone_state_dict_find(read, "a.weight", &found));
-  keep_tensor(found);
-  assert_int_equal(dtype_of(found), HTONE_BF16);
-  assert_shape(found, 2, 3);
-  assert_values(found, 0, 0, 1, 2, 3, 4, 5);
-}
-
 static void f21_f25_what_is_no_safetensors_file_is_told_by_name(void** state) {
   (void)state;
   htone_state_dict* read = NULL;
@@ -264,14 +210,11 @@ int main(int argc, char** argv) {
       cmocka_unit_test(p7_a_resumed_run_equals_one_that_never_stopped),
       cmocka_unit_test(an_empty_directory_has_no_checkpoint),
       cmocka_unit_test(f15_a_checkpoint_that_does_not_fit_changes_nothing),
-      cmocka_unit_test(another_kind_of_optimizer_state_does_not_fit),
       cmocka_unit_test(parts_that_nobody_added_are_passed_over),
       cmocka_unit_test(a_scaler_that_waits_for_its_update_is_not_saved),
-      cmocka_unit_test(s8_a_second_writer_is_refused_until_the_first_is_gone),
       cmocka_unit_test(names_of_parts_are_distinct_and_plain),
       cmocka_unit_test(a_step_is_saved_once_and_verified_by_name),
       cmocka_unit_test(tensors_of_the_programs_own_are_loaded_in_place),
-      cmocka_unit_test(a_safetensors_file_keeps_names_dtypes_and_values),
       cmocka_unit_test(f21_f25_what_is_no_safetensors_file_is_told_by_name),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -1,6 +1,5 @@
 /* Optimizers that hold other parameters than the checkpoint: after layers were frozen, unfrozen or added. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "test_optimizers.h"
@@ -230,9 +229,10 @@ static void moments_of_another_shape_or_storage_are_refused_by_name_too(void** s
   htone_module* net = make_net(0);
   short_moments.moment1_dtype = HTONE_BF16;
   htone_checkpoint* checkpoint = open_checkpoint(net, make_adamw(net, &short_moments));
-  by_name.strict = 0;
-  assert_fails(htone_checkpoint_load_with(checkpoint, &by_name, &step), HTONE_ERROR_FORMAT,
-               "tensor 0.0.weight.moment1 is f32 [3, 2], expected bf16 [3, 2]");
+  for (by_name.strict = 0; by_name.strict < 2; ++by_name.strict) {
+    assert_fails(htone_checkpoint_load_with(checkpoint, &by_name, &step), HTONE_ERROR_FORMAT,
+                 "tensor 0.0.weight.moment1 is f32 [3, 2], expected bf16 [3, 2]");
+  }
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 

@@ -162,20 +162,6 @@ static void an_open_file_stays_readable_when_it_is_removed(void** state) {
   assert_five_tensors(open);
 }
 
-static void a_file_that_shrank_is_told_when_a_tensor_is_read(void** state) {
-  (void)state;
-  htone_state_dict* open = NULL;
-  htone_tensor* out = NULL;
-  assert_ok(htone_safetensors_save(test_context(), path_in("file"), five_tensors()));
-  assert_ok(htone_safetensors_open(test_device(), path_in("file"), &open));
-  keep_state_dict(open);
-  FILE* file = fopen(path_in("file"), "wb"); /* in place */
-  assert_non_null(file);
-  fclose(file);
-  assert_fails(htone_state_dict_find(open, "a", &out), HTONE_ERROR_FORMAT, "");
-  assert_null(out);
-}
-
 static void a_module_loads_from_an_open_file(void** state) {
   (void)state;
   htone_module *from = make_linear(test_device(), 3, 2, 1), *to = make_linear(test_device(), 3, 2, 1);
@@ -228,7 +214,8 @@ static void texts_are_kept_in_order_and_replaced_by_key(void** state) {
   assert_string_equal(text_of(read, "two"), "");
   assert_fails(htone_state_dict_text(read, "one", key, 2, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity=2");
   assert_int_equal(length, 5);
-  assert_fails(htone_state_dict_text(read, "three", key, sizeof key, &length), HTONE_ERROR_INVALID_ARGUMENT, "key=\"three\"");
+  assert_fails(htone_state_dict_text(read, "three", key, sizeof key, &length), HTONE_ERROR_INVALID_ARGUMENT,
+               "key=\"three\"");
   assert_fails(htone_state_dict_text_key(read, 2, key, sizeof key, &length), HTONE_ERROR_INVALID_ARGUMENT, "index=2");
   assert_fails(htone_state_dict_set_text(read, "one", "\xff"), HTONE_ERROR_INVALID_ARGUMENT, "value is no UTF-8");
   assert_fails(htone_state_dict_set_text(read, "", "x"), HTONE_ERROR_INVALID_ARGUMENT, "key is empty");
@@ -255,7 +242,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(bytes_that_are_no_file_are_refused),
       cmocka_unit_test(an_open_file_lists_its_tensors_and_reads_one),
       cmocka_unit_test(an_open_file_stays_readable_when_it_is_removed),
-      cmocka_unit_test(a_file_that_shrank_is_told_when_a_tensor_is_read),
       cmocka_unit_test(a_module_loads_from_an_open_file),
       cmocka_unit_test(a_checkpoint_saves_an_open_file_but_does_not_write_it),
       cmocka_unit_test(texts_are_kept_in_order_and_replaced_by_key),
