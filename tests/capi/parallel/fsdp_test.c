@@ -142,28 +142,6 @@ static void a_tensor_that_is_held_across_a_step_has_all_new_weights(void** state
   run_thread_ranks(kRanks, hold_weights_across_a_step);
 }
 
-static void share_memory(ThreadRank* rank) {
-  htone_module* model = make_model(rank->device);
-  htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_FULL);
-  htone_optimizer* optimizer = NULL;
-  REQUIRE_OK(htone_optimizer_create(model, &(htone_optimizer_options)HTONE_ADAM_OPTIONS_INIT, &optimizer));
-  /* Shards are cut at 256 elements, and each has the same size. */
-  REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == kFirstShard * 4);
-  backward_of_row(rank, model, 1);
-  REQUIRE(bytes_of(rank, HTONE_MEMORY_GRADIENTS) == kFirstShard * 4);
-  const int64_t own = rank->number == 0 ? kFirstShard : kFeatures - kFirstShard;
-  const int64_t moments = bytes_of(rank, HTONE_MEMORY_OPTIMIZER);
-  REQUIRE(moments >= own * 8 && moments < own * 8 + 200); /* and the optimizer's own numbers */
-  REQUIRE_OK(htone_optimizer_release(optimizer));
-  REQUIRE_OK(htone_fsdp_release(fsdp));
-  REQUIRE_OK(htone_module_release(model));
-}
-
-static void a_rank_keeps_its_part_of_all_state(void** state) {
-  (void)state;
-  run_thread_ranks(kRanks, share_memory);
-}
-
 static void offload_all(ThreadRank* rank) {
   htone_module* model = make_model(rank->device);
   htone_fsdp* fsdp = shard_offloaded(rank, model, HTONE_SHARDING_FULL, HTONE_OFFLOAD_FILE);
@@ -394,7 +372,6 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_train_from_averaged_gradients_and_rank_0s_weights),
       cmocka_unit_test(a_tensor_that_is_held_across_a_step_has_all_new_weights),
-      cmocka_unit_test(a_rank_keeps_its_part_of_all_state),
       cmocka_unit_test(offloaded_state_is_not_on_the_device),
       cmocka_unit_test(weights_are_read_while_they_are_gathered),
       cmocka_unit_test(no_sync_adds_gradients_on_each_rank),
