@@ -16,15 +16,9 @@ static void assert_equal_tensors(htone_tensor* a, htone_tensor* b) {
   free(expected);
 }
 
-static htone_state_dict* state_of(htone_module* module) {
-  htone_state_dict* state = NULL;
-  assert_ok(htone_module_state_dict(module, &state));
-  return keep_state_dict(state);
-}
-
 /* Same names, dtypes and values, in memory of their own. */
 static void assert_equal_states(htone_module* a, htone_module* b) {
-  htone_state_dict *of_a = state_of(a), *of_b = state_of(b);
+  htone_state_dict *of_a = state_dict_of(a), *of_b = state_dict_of(b);
   size_t count = 0, other_count = 0, length = 0;
   assert_ok(htone_state_dict_count(of_a, &count));
   assert_ok(htone_state_dict_count(of_b, &other_count));
@@ -189,7 +183,7 @@ static void a_layer_that_is_held_twice_is_one_in_the_copy(void** state) {
   htone_tensor *first = weights_of(copy, 0), *second = weights_of(copy, 1);
   backward(sum_of(forward(copy, make_ramp(HTONE_F32, 2, 1, 2))));
   assert_equal_tensors(grad_of(first), grad_of(second));
-  htone_state_dict* state_dict = state_of(copy);
+  htone_state_dict* state_dict = state_dict_of(copy);
   htone_tensor* weight = NULL;
   assert_ok(htone_state_dict_find(state_dict, "0.weight", &weight));
   assert_ok(htone_init_uniform(keep_tensor(weight), 5, 6));

@@ -10,12 +10,6 @@ static htone_state_dict* make_state_dict(void) {
   return keep_state_dict(state_dict);
 }
 
-static htone_state_dict* state_of(htone_module* module) {
-  htone_state_dict* state_dict = NULL;
-  assert_ok(htone_module_state_dict(module, &state_dict));
-  return keep_state_dict(state_dict);
-}
-
 static htone_tensor* find(htone_state_dict* state_dict, const char* name) {
   htone_tensor* tensor = NULL;
   assert_ok(htone_state_dict_find(state_dict, name, &tensor));
@@ -84,7 +78,7 @@ static void a_name_is_one_line_of_text_that_is_not_there_yet(void** state) {
 static void the_state_of_a_module_is_live(void** state) {
   (void)state;
   htone_module* module = make_two_layers();
-  htone_state_dict* state_dict = state_of(module);
+  htone_state_dict* state_dict = state_dict_of(module);
   assert_names(state_dict, "0.weight 0.bias 1.weight 1.bias ");
   assert_int_equal(requires_grad(find(state_dict, "0.weight")), 0);
   assert_ok(htone_tensor_fill(weights_of(module, 1), 3));
@@ -124,7 +118,7 @@ static void names_that_differ_are_told_and_refused_unless_asked_for(void** state
 static void a_message_tells_ten_names_at_most(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), 2, 2, 0);
-  htone_state_dict* state_dict = state_of(module);
+  htone_state_dict* state_dict = state_dict_of(module);
   char name[8];
   for (char letter = 'a'; letter < 'a' + 12; ++letter) {
     name[0] = letter;

@@ -9,13 +9,6 @@ static htone_tensor* reshape_of(htone_tensor* input, int32_t ndim, const int64_t
   return keep_tensor(out);
 }
 
-static int share_storage(htone_tensor* a, htone_tensor* b) {
-  void *address_a = NULL, *address_b = NULL;
-  assert_ok(htone_tensor_data(a, &address_a));
-  assert_ok(htone_tensor_data(b, &address_b));
-  return address_a == address_b;
-}
-
 static void reshape_shares_storage_where_strides_allow_it(void** state) {
   (void)state;
   htone_tensor* base = make_ramp(HTONE_F32, 2, 2, 6);

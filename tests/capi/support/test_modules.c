@@ -51,6 +51,12 @@ htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dty
   return keep_tensor(out);
 }
 
+htone_state_dict* state_dict_of(htone_module* module) {
+  htone_state_dict* state_dict = NULL;
+  assert_ok(htone_module_state_dict(module, &state_dict));
+  return keep_state_dict(state_dict);
+}
+
 htone_parameters* parameters_of_module(htone_module* module) {
   htone_parameters* out = NULL;
   assert_ok(htone_parameters_create_from_module(module, &out));

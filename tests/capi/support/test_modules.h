@@ -20,6 +20,8 @@ htone_parameter* parameter_of(htone_module* module, size_t index);
 htone_tensor* weights_of(htone_module* module, size_t index);
 htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dtype);
 
+htone_state_dict* state_dict_of(htone_module* module);
+
 /* Sets of a module's parameters: all of them, or those whose names match. */
 htone_parameters* parameters_of_module(htone_module* module);
 htone_parameters* parameters_matching(htone_module* module, const char* pattern);

@@ -143,6 +143,13 @@ int requires_grad(htone_tensor* tensor) {
   return answer;
 }
 
+int share_storage(htone_tensor* a, htone_tensor* b) {
+  void *address_a = NULL, *address_b = NULL;
+  assert_ok(htone_tensor_data(a, &address_a));
+  assert_ok(htone_tensor_data(b, &address_b));
+  return address_a == address_b;
+}
+
 double* values_of(htone_tensor* tensor) {
   const size_t count = (size_t)numel_of(tensor);
   double* values = malloc((count + 1) * sizeof *values);

@@ -34,6 +34,7 @@ htone_dtype dtype_of(htone_tensor* tensor);
 int64_t numel_of(htone_tensor* tensor);
 double item_of(htone_tensor* tensor);
 int requires_grad(htone_tensor* tensor);
+int share_storage(htone_tensor* a, htone_tensor* b);
 /* The elements as doubles in row-major order; the caller frees them. */
 double* values_of(htone_tensor* tensor);
 
