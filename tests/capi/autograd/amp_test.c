@@ -104,7 +104,7 @@ static void a_policy_of_fp32_changes_nothing(void** state) {
   htone_scope* scope = begin_autocast(HTONE_F32);
   assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_BF16);
   assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
-  assert_refused(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), DTYPE_MISMATCH, "");
+  assert_refuses(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), DTYPE_MISMATCH, "");
   assert_ok(htone_scope_end(scope));
 }
 

@@ -15,7 +15,7 @@ static void forward_names_operation_and_element(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, kNegative, 2, 2, 2));
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NAN);
-  assert_refused(htone_sqrt(x, &out), NOT_FINITE,
+  assert_refuses(htone_sqrt(x, &out), NOT_FINITE,
                  "htone_sqrt: sqrt made NaN at [0, 1] of its result [2, 2]; its inputs are finite");
   assert_ok(htone_scope_end(scope));
   assert_values(apply1(htone_sqrt, x), 0, 1, NAN, 2, 3);
@@ -27,7 +27,7 @@ static void an_input_that_held_it_before_is_named(void** state) {
   htone_tensor* a = make_tensor(HTONE_BF16, kNegative, 1, 2);
   htone_tensor* b = make_tensor(HTONE_BF16, broken, 1, 2);
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NOT_FINITE);
-  assert_refused(htone_add(a, b, &out), NOT_FINITE, "its input 1 [2] held NaN at [0] before");
+  assert_refuses(htone_add(a, b, &out), NOT_FINITE, "its input 1 [2] held NaN at [0] before");
   assert_ok(htone_scope_end(scope));
 }
 
@@ -38,7 +38,7 @@ static void infinities_are_found_where_they_are_asked_for(void** state) {
   htone_scope* scope = begin_anomaly(HTONE_ANOMALY_NAN);
   assert_values(apply1(htone_log, x), 0, -INFINITY, 0);
   htone_scope* inner = begin_anomaly(HTONE_ANOMALY_NOT_FINITE);
-  assert_refused(htone_log(x, &out), NOT_FINITE, "log made an infinity at [0]");
+  assert_refuses(htone_log(x, &out), NOT_FINITE, "log made an infinity at [0]");
   assert_ok(htone_scope_end(inner));
   assert_values(apply1(htone_log, x), 0, -INFINITY, 0);
   assert_ok(htone_scope_end(scope));

@@ -19,7 +19,7 @@ static htone_tensor* gradient_of(htone_tensor* output, htone_tensor* input) {
 }
 
 static void assert_no_gradient(htone_tensor* tensor) {
-  assert_refused(htone_tensor_grad(tensor, &out), STATE, "no gradient");
+  assert_refuses(htone_tensor_grad(tensor, &out), STATE, "no gradient");
 }
 
 static htone_tensor* product(htone_tensor* a, htone_tensor* b) { return apply2(htone_mul, a, b); }
@@ -210,12 +210,12 @@ static void wrong_outputs_inputs_and_weights_are_named(void** state) {
   htone_tensor *x = leaf(make_ramp(HTONE_F32, 1, 2)), *plain = make_ramp(HTONE_F32, 1, 2);
   htone_tensor *square = product(x, x), *loss = sum_of(square), *outputs[] = {loss, plain}, *inputs[] = {x, plain};
   htone_tensor *wrong_shape = make_ramp(HTONE_F32, 1, 3), *wrong_dtype = make_ramp(HTONE_I64, 1, 2);
-  assert_refused(htone_gradients(2, outputs, NULL, 1, &x, NULL, &out), STATE, "outputs[1] was not recorded");
-  assert_refused(htone_gradients(1, &loss, NULL, 2, inputs, NULL, &out), STATE, "inputs[1] requires no gradient");
-  assert_refused(htone_gradients(1, &square, NULL, 1, &x, NULL, &out), STATE,
+  assert_refuses(htone_gradients(2, outputs, NULL, 1, &x, NULL, &out), STATE, "outputs[1] was not recorded");
+  assert_refuses(htone_gradients(1, &loss, NULL, 2, inputs, NULL, &out), STATE, "inputs[1] requires no gradient");
+  assert_refuses(htone_gradients(1, &square, NULL, 1, &x, NULL, &out), STATE,
                  "gradients[0] is missing and outputs[0] [2] is not a scalar");
-  assert_refused(htone_gradients(1, &square, &wrong_shape, 1, &x, NULL, &out), SHAPE_MISMATCH, "gradients[0] [3]");
-  assert_refused(htone_gradients(1, &square, &wrong_dtype, 1, &x, NULL, &out), DTYPE_MISMATCH, "gradients[0]");
+  assert_refuses(htone_gradients(1, &square, &wrong_shape, 1, &x, NULL, &out), SHAPE_MISMATCH, "gradients[0] [3]");
+  assert_refuses(htone_gradients(1, &square, &wrong_dtype, 1, &x, NULL, &out), DTYPE_MISMATCH, "gradients[0]");
   assert_values(gradient_of(loss, x), 0, 0, 2); /* nothing of the graph was used up */
 }
 

@@ -211,12 +211,12 @@ static void a_failed_forward_hook_stops_the_forward(void** state) {
   hook_before(relu, &hooks[1]);
   hook_after(relu, &hooks[2]);
   hooks[0].answer = HTONE_ERROR_IO;
-  assert_refused(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward pre-hook returned 11 (IO)");
+  assert_refuses(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward pre-hook returned 11 (IO)");
   assert_int_equal(last_native_code(), HTONE_ERROR_IO);
   assert_string_equal(call_log, "a");
   hooks[0].answer = HTONE_OK;
   hooks[2].answer = HTONE_ERROR_CANCELLED;
-  assert_refused(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward hook returned");
+  assert_refuses(htone_module_forward(relu, input, NULL, &out), CALLBACK, "a forward hook returned");
 }
 
 static void a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it(void** state) {
@@ -270,7 +270,7 @@ static void a_failed_gradient_hook_leaves_gradients_invalid(void** state) {
   hooks[0].answer = HTONE_ERROR_IO;
   hook_gradient(y, &hooks[0]);
   assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_ERROR_CALLBACK, "a gradient hook returned 11 (IO)");
-  assert_refused(htone_tensor_grad(x, &out), STATE, "invalid");
+  assert_refuses(htone_tensor_grad(x, &out), STATE, "invalid");
   assert_ok(htone_tensor_zero_grad(x));
   backward(sum_of(x));
   assert_values(grad_of(x), 0, 1, 1);
@@ -284,7 +284,7 @@ static void a_failed_post_accumulate_hook_leaves_gradients_invalid(void** state)
   hook_parameter(parameter_of(linear, 0), &hooks[0]);
   htone_tensor* loss = sum_of(forward(linear, make_ramp(HTONE_F32, 2, 1, 2)));
   assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_CALLBACK, "post-accumulate");
-  assert_refused(htone_tensor_grad(weights_of(linear, 0), &out), STATE, "invalid");
+  assert_refuses(htone_tensor_grad(weights_of(linear, 0), &out), STATE, "invalid");
 }
 
 static htone_status step_at_once(htone_parameter* parameter, void* user) {
@@ -313,7 +313,7 @@ static void a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete(void*
   htone_tensor* loss = sum_of(forward(layers[1], hidden));
   backward(loss);
   assert_values(apply2(htone_sub, last_weights(layers), keep_tensor(expected)), 0, 0, 0);
-  assert_refused(htone_tensor_grad(last_weights(layers), &out), STATE, "no gradient");
+  assert_refuses(htone_tensor_grad(last_weights(layers), &out), STATE, "no gradient");
   /* computed from the weights before the step */
   assert_values(grad_of(weights_of(layers[0], 0)), 0, 0, before[0], 0, before[1]);
   free(before);

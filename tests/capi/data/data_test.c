@@ -136,10 +136,10 @@ static void batches_in_the_wrong_order_or_shape_are_refused(void** state) {
   htone_tensor* scalar = make_scalar(HTONE_F32, 1);
   htone_sampler* sampler = make_sampler(sampler_options(6, 2));
   htone_batches *none = NULL, *batches = make_batches(sampler, 1, &source);
-  assert_refused(htone_batches_tensor(batches, 0, &out), STATE, "");
+  assert_refuses(htone_batches_tensor(batches, 0, &out), STATE, "");
   assert_ok(htone_batches_next(batches));
-  assert_refused(htone_batches_tensor(batches, 1, &out), INVALID_ARGUMENT, "index");
-  assert_refused(htone_batches_tensor(batches, SIZE_MAX, &out), INVALID_ARGUMENT, "index");
+  assert_refuses(htone_batches_tensor(batches, 1, &out), INVALID_ARGUMENT, "index");
+  assert_refuses(htone_batches_tensor(batches, SIZE_MAX, &out), INVALID_ARGUMENT, "index");
   assert_fails(htone_batches_create(sampler, 1, &shorter, &none), HTONE_ERROR_SHAPE_MISMATCH, "tensors");
   assert_fails(htone_batches_create(sampler, 1, &scalar, &none), HTONE_ERROR_SHAPE_MISMATCH, "tensors");
   htone_tensor *foreign = NULL, *pair[2] = {source, NULL};

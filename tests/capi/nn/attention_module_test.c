@@ -91,10 +91,10 @@ static void wrong_sizes_and_inputs_are_named(void** state) {
   (void)state;
   htone_module *attention = make_attention(8, 2, 2, 0), *none = NULL;
   htone_tensor *x = make_noise(HTONE_F64, 1, 3, 2, 3, 8), *two[] = {x, make_noise(HTONE_F64, 1, 3, 1, 3, 8)};
-  assert_refused(htone_module_forward(attention, make_noise(HTONE_F64, 1, 3, 2, 3, 7), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(attention, make_noise(HTONE_F64, 1, 3, 2, 3, 7), NULL, &out), SHAPE_MISMATCH,
                  "query [2, 3, 7], expected [batch, time, 8]");
-  assert_refused(htone_module_forward_n(attention, 2, two, NULL, 1, &out), SHAPE_MISMATCH, "key [1, 3, 8]");
-  assert_refused(htone_module_forward_n(attention, 3, (htone_tensor*[]){x, x, make_noise(HTONE_F64, 1, 3, 2, 4, 8)},
+  assert_refuses(htone_module_forward_n(attention, 2, two, NULL, 1, &out), SHAPE_MISMATCH, "key [1, 3, 8]");
+  assert_refuses(htone_module_forward_n(attention, 3, (htone_tensor*[]){x, x, make_noise(HTONE_F64, 1, 3, 2, 4, 8)},
                                         NULL, 1, &out),
                  SHAPE_MISMATCH, "value [2, 4, 8] has another time than key [2, 3, 8]");
   assert_fails(htone_module_create_multihead_attention(test_device(), 8, 3, NULL, &none), HTONE_ERROR_INVALID_ARGUMENT,

@@ -213,14 +213,14 @@ static void a_forward_that_records_refuses_a_cache(void** state) {
   htone_tensor* cache = make_cache(module, 1, 3, HTONE_F32);
   htone_tensor* inputs[] = {make_tokens(1, 1, 3), NULL, cache};
   size_t count = 0;
-  assert_refused(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE,
+  assert_refuses(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE,
                  "layer h.0.attn (multihead_attention): cache is for inference, but this forward is recorded");
   assert_tensors_near(cache, make_cache(module, 1, 3, HTONE_F32), 0);
   assert_ok(htone_module_parameter_count(module, &count));
   for (size_t i = 0; i < count; ++i) assert_ok(htone_parameter_set_frozen(parameter_of(module, i), 1));
   forward_several(module, 3, inputs); /* nothing to record */
   assert_ok(htone_tensor_set_requires_grad(cache, 1));
-  assert_refused(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE, "htone_no_grad_begin");
+  assert_refuses(htone_module_forward_n(module, 3, inputs, NULL, 1, &out), STATE, "htone_no_grad_begin");
 }
 
 /* Refused in a scope that records nothing. */
@@ -273,7 +273,7 @@ static void models_that_are_not_causal_have_no_cache(void** state) {
   htone_module *module, *attention = NULL;
   options.causal = 0;
   module = make_transformer(&options);
-  assert_refused(htone_transformer_cache(module, 1, 4, HTONE_F32, &out), UNSUPPORTED, "not causal");
+  assert_refuses(htone_transformer_cache(module, 1, 4, HTONE_F32, &out), UNSUPPORTED, "not causal");
   assert_cache_fails(module, make_tokens(1, 1, 3), make_ramp(HTONE_F32, 6, 2, 2, 1, 4, 3, 4), HTONE_ERROR_UNSUPPORTED,
                      "cache for attention that is not causal");
   htone_multihead_attention_options causal = HTONE_MULTIHEAD_ATTENTION_OPTIONS_INIT;
@@ -281,13 +281,13 @@ static void models_that_are_not_causal_have_no_cache(void** state) {
   assert_ok(htone_module_create_multihead_attention(test_device(), 8, 2, &causal, &attention));
   keep_module(attention);
   htone_tensor* inputs[] = {x, x, NULL, NULL, make_ramp(HTONE_F32, 5, 2, 1, 2, 3, 4)};
-  assert_refused(htone_module_forward_n(attention, 5, inputs, NULL, 1, &out), UNSUPPORTED,
+  assert_refuses(htone_module_forward_n(attention, 5, inputs, NULL, 1, &out), UNSUPPORTED,
                  "cache for attention to another sequence");
 }
 
 static void only_a_transformer_has_a_cache(void** state) {
   (void)state;
-  assert_refused(htone_transformer_cache(make_linear(test_device(), 2, 2, 1), 1, 4, HTONE_F32, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_transformer_cache(make_linear(test_device(), 2, 2, 1), 1, 4, HTONE_F32, &out), INVALID_ARGUMENT,
                  "module is of kind linear, expected a transformer");
 }
 

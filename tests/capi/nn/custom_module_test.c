@@ -114,10 +114,10 @@ static void a_failed_forward_tells_the_code(void** state) {
   make_scaling(&scaling);
   htone_tensor* input = make_ramp(HTONE_F32, 2, 1, 2);
   scaling.answer = HTONE_ERROR_CANCELLED;
-  assert_refused(htone_module_forward(make_sequential(1, &scaling.module), input, NULL, &out), CALLBACK, "CANCELLED");
+  assert_refuses(htone_module_forward(make_sequential(1, &scaling.module), input, NULL, &out), CALLBACK, "CANCELLED");
   assert_int_equal(last_native_code(), HTONE_ERROR_CANCELLED);
   scaling.leaves_nothing = 1;
-  assert_refused(htone_module_forward(scaling.module, input, NULL, &out), INVALID_HANDLE, "left no output");
+  assert_refuses(htone_module_forward(scaling.module, input, NULL, &out), INVALID_HANDLE, "left no output");
 }
 
 static void autocast_reaches_the_callback(void** state) {

@@ -167,7 +167,7 @@ static void a_forward_that_leaves_out_an_output_fails_and_leaks_nothing(void** s
   assert_ok(htone_module_create_custom(leave_first_only, NULL, NULL, &options, &module));
   keep_module(module);
   const int64_t before = live_handles();
-  assert_refused(htone_module_forward(module, x, NULL, &out), INVALID_HANDLE, "left no output 1");
+  assert_refuses(htone_module_forward(module, x, NULL, &out), INVALID_HANDLE, "left no output 1");
   assert_int_equal(live_handles(), before);
 }
 

@@ -142,7 +142,7 @@ static void a_transformer_writes_beyond_its_positions_within_a_context(void** st
   keep_module(model);
   options.temperature = 0;
   options.new_tokens = 6;
-  assert_refused(htone_module_generate(model, prompt, &options, &out), SHAPE_MISMATCH, "positions=4");
+  assert_refuses(htone_module_generate(model, prompt, &options, &out), SHAPE_MISMATCH, "positions=4");
   options.context = 4;
   htone_tensor* text = generate(model, prompt, &options);
   assert_shape(text, 1, 9);
@@ -156,14 +156,14 @@ static void a_transformer_writes_beyond_its_positions_within_a_context(void** st
 static void wrong_tokens_and_models_are_named(void** state) {
   (void)state;
   htone_tensor* flat = make_tensor(HTONE_I64, (const double[]){1}, 1, 1);
-  assert_refused(htone_module_generate(make_cycle(), flat, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_generate(make_cycle(), flat, NULL, &out), SHAPE_MISMATCH,
                  "tokens [1], expected [batch, time]");
-  assert_refused(htone_module_generate(make_cycle(), make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_module_generate(make_cycle(), make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), DTYPE_MISMATCH,
                  "tokens");
   htone_module* flatten = NULL;
   assert_ok(htone_module_create_flatten(&flatten));
   keep_module(flatten);
-  assert_refused(htone_module_generate(make_sequential(2, (htone_module*[]){make_cycle(), flatten}),
+  assert_refuses(htone_module_generate(make_sequential(2, (htone_module*[]){make_cycle(), flatten}),
                                        make_tensor(HTONE_I64, (const double[]){1}, 2, 1, 1), NULL, &out),
                  SHAPE_MISMATCH, "module returned [1, 4], expected logits");
 }

@@ -147,10 +147,10 @@ static void an_error_names_the_layer_by_path_and_kind(void** state) {
   (void)state;
   const double ones[] = {1, 1, 1, 1};
   htone_tensor* input = make_tensor(HTONE_F32, ones, 2, 1, 4);
-  assert_refused(htone_module_forward(make_model(6), input, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(make_model(6), input, NULL, &out), SHAPE_MISMATCH,
                  "htone_module_forward: layer 0.fc4 (linear): input [1, 4] does not end in weight.shape[1]=5");
   /* A layer that is called itself has no path. */
-  assert_refused(htone_module_forward(make_linear(test_device(), 5, 2, 1), input, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(make_linear(test_device(), 5, 2, 1), input, NULL, &out), SHAPE_MISMATCH,
                  "htone_module_forward: input [1, 4]");
 }
 
@@ -169,7 +169,7 @@ static void a_layer_inside_a_callback_has_its_whole_path(void** state) {
   assert_ok(htone_module_create_custom(forward_child, linear, NULL, NULL, &custom));
   keep_module(custom);
   assert_ok(htone_module_add_child(custom, "inner", linear));
-  assert_refused(htone_module_forward(make_sequential(1, &custom), make_tensor(HTONE_F32, ones, 2, 1, 4), NULL, &out),
+  assert_refuses(htone_module_forward(make_sequential(1, &custom), make_tensor(HTONE_F32, ones, 2, 1, 4), NULL, &out),
                  CALLBACK, "0.inner (linear)");
 }
 

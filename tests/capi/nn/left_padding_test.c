@@ -109,10 +109,10 @@ static void attention_alone_takes_positions_where_it_rotates(void** state) {
   assert_ok(htone_module_create_multihead_attention(test_device(), 8, 2, &options, &module));
   fill_parameters(keep_module(module));
   assert_tensors_near(forward_several(module, 6, inputs), forward(module, x), 1e-12); /* distances alone count */
-  assert_refused(htone_module_forward_n(plain, 6, inputs, NULL, 1, &out), UNSUPPORTED,
+  assert_refuses(htone_module_forward_n(plain, 6, inputs, NULL, 1, &out), UNSUPPORTED,
                  "positions for attention that is not rotary");
   inputs[1] = x;
-  assert_refused(htone_module_forward_n(module, 6, inputs, NULL, 1, &out), UNSUPPORTED,
+  assert_refuses(htone_module_forward_n(module, 6, inputs, NULL, 1, &out), UNSUPPORTED,
                  "positions for attention to another sequence");
 }
 
@@ -184,7 +184,7 @@ static void padding_takes_no_position(void** state) {
                       generate(module, prompt_of(0), &options), 0);
   options.mask = row_of(mask(HTONE_BOOL), 0);
   options.new_tokens = kPositions;
-  assert_refused(htone_module_generate(module, row_of(batch(), 0), &options, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_generate(module, row_of(batch(), 0), &options, &out), SHAPE_MISMATCH,
                  "more than the positions=12");
 }
 

@@ -67,7 +67,7 @@ static void layers_normalise_with_their_weights(void** state) {
   assert_values(forward(layer, input), 1e-5, 8, 8, 12, 12);
   assert_values(forward(keep_module(rms), input), 1e-6, 1 / sqrt(13), 1 / sqrt(13), 5 / sqrt(13), 5 / sqrt(13));
   assert_values(forward(keep_module(group), input), 1e-6, -1, -1, 1, 1);
-  assert_refused(htone_module_forward(group, make_ramp(HTONE_F32, 2, 2, 2), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(group, make_ramp(HTONE_F32, 2, 2, 2), NULL, &out), SHAPE_MISMATCH,
                  "the layer's 4 channels");
 }
 
@@ -86,7 +86,7 @@ static void the_instance_norm_layer_normalises_channels(void** state) {
   assert_ok(htone_tensor_fill(weights_of(layer, 0), 2));
   assert_values(forward(layer, input), 1e-6, -2, -2, 2, 2, -2, 2, -2, 2);
   assert_values(forward(plain, input), 1e-6, -1, -1, 1, 1, -1, 1, -1, 1);
-  assert_refused(htone_module_forward(layer, make_ramp(HTONE_F32, 3, 2, 3, 2), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(layer, make_ramp(HTONE_F32, 3, 2, 3, 2), NULL, &out), SHAPE_MISMATCH,
                  "the layer's 2 channels");
 }
 
@@ -116,7 +116,7 @@ static void batch_norm_keeps_running_statistics_in_training_alone(void** state) 
   htone_tensor* first = slice_of(forward(module, make_batch()), 0, 0, 1, 1);
   assert_values(first, 1e-5, 0.7 / sqrt(0.9 + 1.6 / 3 + 1e-5), -0.2 / sqrt(2.5 + 1e-5));
   assert_values(buffer_of(module, 2), 0, 1);
-  assert_refused(htone_module_buffer(module, 3, &out), INVALID_ARGUMENT, "index=3 is outside [0, 3)");
+  assert_refuses(htone_module_buffer(module, 3, &out), INVALID_ARGUMENT, "index=3 is outside [0, 3)");
 }
 
 static void cumulative_statistics_are_means_over_all_batches(void** state) {
@@ -153,14 +153,14 @@ static void batch_norm_without_running_statistics_uses_the_batch_always(void** s
 static void a_failed_forward_leaves_the_running_statistics(void** state) {
   (void)state;
   htone_module *module = make_batch_norm1d(2, NULL), *image = NULL;
-  assert_refused(htone_module_forward(module, make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(module, make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), SHAPE_MISMATCH,
                  "one element a channel");
-  assert_refused(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), NULL, &out), SHAPE_MISMATCH,
                  "the layer's 2 channels");
-  assert_refused(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out), SHAPE_MISMATCH,
                  "has 4 dimensions, expected 2 to 3");
   assert_ok(htone_module_create_batch_norm2d(test_device(), 2, NULL, &image));
-  assert_refused(htone_module_forward(keep_module(image), make_batch(), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(keep_module(image), make_batch(), NULL, &out), SHAPE_MISMATCH,
                  "has 2 dimensions, expected 4 to 4");
   assert_shape(forward(image, make_ramp(HTONE_F32, 4, 1, 2, 2, 2)), 1, 2, 2, 2);
   assert_values(buffer_of(module, 0), 0, 0, 0);

@@ -152,7 +152,7 @@ static void a_parameter_is_read_in_any_float(void** state) {
   assert_values(read_parameter(module, 0, HTONE_BF16), 0, 1, 3);
   assert_int_equal(dtype_of(read_parameter(module, 0, HTONE_F16)), HTONE_F16);
   assert_int_equal(requires_grad(read_parameter(module, 0, HTONE_F32)), 0);
-  assert_refused(htone_parameter_read(parameter_of(module, 0), HTONE_I32, &out), INVALID_ARGUMENT, "dtype");
+  assert_refuses(htone_parameter_read(parameter_of(module, 0), HTONE_I32, &out), INVALID_ARGUMENT, "dtype");
 }
 
 static htone_tensor* filled(htone_device* device, int64_t count, htone_dtype dtype) {

@@ -279,11 +279,11 @@ static void wrong_sizes_and_inputs_are_named(void** state) {
   htone_transformer_options options = tiny_options(HTONE_F32);
   htone_module *module = make_transformer(&options), *none = NULL;
   htone_tensor* x = make_noise(HTONE_F64, 1, 3, 2, 3, 8);
-  assert_refused(htone_module_forward(module, make_tokens(7), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_module_forward(module, make_tokens(7), NULL, &out), SHAPE_MISMATCH,
                  "input [2, 7] has 7 tokens in a row, more than the positions=6 of the model");
-  assert_refused(htone_module_forward(module, make_tensor(HTONE_I64, (const double[]){1, 2}, 1, 2), NULL, &out),
+  assert_refuses(htone_module_forward(module, make_tensor(HTONE_I64, (const double[]){1, 2}, 1, 2), NULL, &out),
                  SHAPE_MISMATCH, "input [2], expected tokens [batch, time]");
-  assert_refused(htone_module_forward_n(module, 5, (htone_tensor*[]){x, x, x, x, x}, NULL, 1, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_module_forward_n(module, 5, (htone_tensor*[]){x, x, x, x, x}, NULL, 1, &out), INVALID_ARGUMENT,
                  "input_count=5 for a module of kind transformer, expected 1 to 4");
   options.heads = 8;
   options.position_kind = HTONE_POSITION_ROTARY;

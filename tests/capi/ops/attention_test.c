@@ -85,35 +85,35 @@ static htone_tensor* noise3(htone_dtype dtype, int heads, int rows, int depth) {
 static void refuses_operands_that_do_not_fit(void** state) {
   (void)state;
   htone_tensor *q = noise3(HTONE_F32, 4, 3, 2), *k = noise3(HTONE_F32, 2, 5, 2), *v = noise3(HTONE_F32, 2, 5, 6);
-  assert_refused(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 2, 3, 2), k, v, NULL, NULL, &out),
+  assert_refuses(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 2, 3, 2), k, v, NULL, NULL, &out),
                  SHAPE_MISMATCH, "q [3, 2] has 2 dimensions, expected at least 3");
-  assert_refused(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 4, 2, 4, 3, 2),
+  assert_refuses(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 4, 2, 4, 3, 2),
                                                     make_ramp(HTONE_F32, 4, 3, 2, 5, 2), v, NULL, NULL, &out),
                  SHAPE_MISMATCH, "q [2, 4, 3, 2] and k [3, 2, 5, 2] do not broadcast before the last 3 dimensions");
-  assert_refused(
+  assert_refuses(
       htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 3, 5, 2), noise3(HTONE_F32, 3, 5, 6), NULL, NULL, &out),
       SHAPE_MISMATCH, "k.shape[0]=3 heads do not divide the 4 heads of q");
-  assert_refused(htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 2, 5, 3), v, NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 2, 5, 3), v, NULL, NULL, &out), SHAPE_MISMATCH,
                  "k.shape[2]=3 differs from q.shape[2]=2");
-  assert_refused(htone_scaled_dot_product_attention(q, k, noise3(HTONE_F32, 2, 4, 6), NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_scaled_dot_product_attention(q, k, noise3(HTONE_F32, 2, 4, 6), NULL, NULL, &out), SHAPE_MISMATCH,
                  "k [2, 5, 2] and v [2, 4, 6] differ before the last dimension");
-  assert_refused(
+  assert_refuses(
       htone_scaled_dot_product_attention(noise3(HTONE_F32, 4, 3, 0), noise3(HTONE_F32, 2, 5, 0), v, NULL, NULL, &out),
       SHAPE_MISMATCH, "q.shape[2]=0, expected at least 1");
-  assert_refused(htone_scaled_dot_product_attention(q, k, cast_of(v, HTONE_BF16), NULL, NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_scaled_dot_product_attention(q, k, cast_of(v, HTONE_BF16), NULL, NULL, &out), DTYPE_MISMATCH,
                  "v");
-  assert_refused(htone_scaled_dot_product_attention(cast_of(q, HTONE_I32), k, v, NULL, NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_scaled_dot_product_attention(cast_of(q, HTONE_I32), k, v, NULL, NULL, &out), DTYPE_MISMATCH,
                  "q is i32");
 }
 
 static void refuses_masks_that_do_not_fit(void** state) {
   (void)state;
   htone_tensor *q = noise3(HTONE_F32, 4, 3, 2), *k = noise3(HTONE_F32, 2, 5, 2);
-  assert_refused(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 2, 3, 4), NULL, &out),
+  assert_refuses(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 2, 3, 4), NULL, &out),
                  SHAPE_MISMATCH, "mask [3, 4] does not broadcast to the scores [4, 3, 5]");
-  assert_refused(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 4, 1, 1, 3, 5), NULL, &out),
+  assert_refuses(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 4, 1, 1, 3, 5), NULL, &out),
                  SHAPE_MISMATCH, "mask [1, 1, 3, 5] does not broadcast");
-  assert_refused(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_I64, 2, 3, 5), NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_I64, 2, 3, 5), NULL, &out), DTYPE_MISMATCH,
                  "mask is i64");
 }
 
@@ -142,13 +142,13 @@ static void rotary_embedding_keeps_the_order_in_memory_and_lengths(void** state)
 static void rotary_embedding_refuses_what_it_cannot_rotate(void** state) {
   (void)state;
   htone_tensor* x = make_ramp(HTONE_F32, 3, 2, 3, 4);
-  assert_refused(htone_rotary_embedding(make_ramp(HTONE_F32, 2, 2, 3), NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_rotary_embedding(make_ramp(HTONE_F32, 2, 2, 3), NULL, NULL, &out), SHAPE_MISMATCH,
                  "input.shape[1]=3, expected an even number");
-  assert_refused(htone_rotary_embedding(make_ramp(HTONE_F32, 1, 4), NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_rotary_embedding(make_ramp(HTONE_F32, 1, 4), NULL, NULL, &out), SHAPE_MISMATCH,
                  "input [4] has 1 dimensions");
-  assert_refused(htone_rotary_embedding(x, make_ramp(HTONE_I64, 1, 4), NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_rotary_embedding(x, make_ramp(HTONE_I64, 1, 4), NULL, &out), SHAPE_MISMATCH,
                  "positions [4] does not broadcast to the rows [2, 3]");
-  assert_refused(htone_rotary_embedding(x, make_ramp(HTONE_F32, 1, 3), NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_rotary_embedding(x, make_ramp(HTONE_F32, 1, 3), NULL, &out), DTYPE_MISMATCH,
                  "positions is f32, expected i64 or i32");
 }
 

@@ -55,13 +55,13 @@ static void the_layer_has_pytorchs_parameters(void** state) {
 static void refuses_what_does_not_fit(void** state) {
   (void)state;
   htone_tensor *input = make_ramp(HTONE_F32, 5, 1, 2, 3, 3, 3), *weight = make_ramp(HTONE_F32, 5, 2, 2, 4, 1, 1);
-  assert_refused(htone_conv3d(input, weight, NULL, NULL, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_conv3d(input, weight, NULL, NULL, &out), INVALID_ARGUMENT,
                  "weight spans 4 elements 1 apart along d, more than the padded input's 3");
-  assert_refused(htone_conv3d(make_ramp(HTONE_F32, 3, 2, 3, 3), weight, NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_conv3d(make_ramp(HTONE_F32, 3, 2, 3, 3), weight, NULL, NULL, &out), SHAPE_MISMATCH,
                  "input [2, 3, 3] has 3 dimensions, expected 5, or 4 for one image");
-  assert_refused(htone_conv3d(make_ramp(HTONE_F32, 5, 1, 3, 4, 3, 3), weight, NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_conv3d(make_ramp(HTONE_F32, 5, 1, 3, 4, 3, 3), weight, NULL, NULL, &out), SHAPE_MISMATCH,
                  "input.shape[1]=3");
-  assert_refused(htone_conv3d(input, cast_of(weight, HTONE_F16), NULL, NULL, &out), DTYPE_MISMATCH, "weight");
+  assert_refuses(htone_conv3d(input, cast_of(weight, HTONE_F16), NULL, NULL, &out), DTYPE_MISMATCH, "weight");
 }
 
 int main(int argc, char** argv) {

@@ -23,20 +23,20 @@ static htone_tensor* convolve(ConvFn function, htone_tensor* input, htone_tensor
 static void shapes_that_do_not_fit_are_named(void** state) {
   (void)state;
   htone_tensor *images = make_ramp(HTONE_F32, 4, 1, 4, 5, 5), *kernel = make_ramp(HTONE_F32, 4, 6, 3, 3, 3);
-  assert_refused(htone_conv2d(images, kernel, NULL, NULL, &out), SHAPE_MISMATCH, "input.shape[1]=4");
-  assert_refused(htone_conv1d(images, kernel, NULL, NULL, &out), SHAPE_MISMATCH, "expected 3");
-  assert_refused(htone_conv2d(images, make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_conv2d(images, kernel, NULL, NULL, &out), SHAPE_MISMATCH, "input.shape[1]=4");
+  assert_refuses(htone_conv1d(images, kernel, NULL, NULL, &out), SHAPE_MISMATCH, "expected 3");
+  assert_refuses(htone_conv2d(images, make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, NULL, &out), SHAPE_MISMATCH,
                  "weight [6, 4, 3]");
-  assert_refused(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out), INVALID_ARGUMENT,
                  "weight spans 7");
-  assert_refused(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 0, 1), NULL, NULL, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 0, 1), NULL, NULL, &out), SHAPE_MISMATCH,
                  "weight.shape[2]=0");
-  assert_refused(
+  assert_refuses(
       htone_conv2d(make_ramp(HTONE_F32, 4, 1, 4, 0, 5), make_ramp(HTONE_F32, 4, 6, 4, 1, 1), NULL, NULL, &out),
       SHAPE_MISMATCH, "input.shape[2]=0");
-  assert_refused(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 3), make_ramp(HTONE_F32, 1, 5), NULL, &out),
+  assert_refuses(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 3), make_ramp(HTONE_F32, 1, 5), NULL, &out),
                  SHAPE_MISMATCH, "bias [5] differs from [6]");
-  assert_refused(htone_conv2d(images, make_ramp(HTONE_BF16, 4, 6, 4, 3, 3), NULL, NULL, &out), DTYPE_MISMATCH, "bf16");
+  assert_refuses(htone_conv2d(images, make_ramp(HTONE_BF16, 4, 6, 4, 3, 3), NULL, NULL, &out), DTYPE_MISMATCH, "bf16");
 }
 
 static void windows_that_cannot_be_are_named(void** state) {
@@ -44,17 +44,17 @@ static void windows_that_cannot_be_are_named(void** state) {
   htone_tensor *images = make_ramp(HTONE_F32, 4, 1, 4, 5, 5), *kernel = make_ramp(HTONE_F32, 4, 6, 4, 3, 3);
   htone_conv_options options = defaults();
   options.dilation_h = 3;
-  assert_refused(htone_conv2d(images, kernel, NULL, &options, &out), INVALID_ARGUMENT, "along h");
+  assert_refuses(htone_conv2d(images, kernel, NULL, &options, &out), INVALID_ARGUMENT, "along h");
   options = defaults();
   options.padding_h = options.padding_w = INT32_MAX;
-  assert_refused(htone_conv2d(images, kernel, NULL, &options, &out), INVALID_ARGUMENT, "options");
+  assert_refuses(htone_conv2d(images, kernel, NULL, &options, &out), INVALID_ARGUMENT, "options");
   options = defaults();
   options.padding_h = 4;
-  assert_refused(htone_conv_transpose2d(images, make_ramp(HTONE_F32, 4, 4, 2, 3, 3), NULL, &options, &out),
+  assert_refuses(htone_conv_transpose2d(images, make_ramp(HTONE_F32, 4, 4, 2, 3, 3), NULL, &options, &out),
                  INVALID_ARGUMENT, "less than 1");
   options = defaults();
   options.stride_h = 2;
-  assert_refused(htone_conv1d(make_ramp(HTONE_F32, 3, 1, 4, 5), make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, &options, &out),
+  assert_refuses(htone_conv1d(make_ramp(HTONE_F32, 3, 1, 4, 5), make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, &options, &out),
                  INVALID_ARGUMENT, "there is no height");
 }
 

@@ -72,14 +72,14 @@ static void refuses_targets_that_do_not_fit(void** state) {
   htone_tensor* targets = NULL;
   assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, &three, wrong, &targets));
   keep_tensor(targets);
-  assert_refused(htone_linear_cross_entropy(head.input, head.weight, head.bias, targets, NULL, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_linear_cross_entropy(head.input, head.weight, head.bias, targets, NULL, &out), INVALID_ARGUMENT,
                  "5");
-  assert_refused(htone_linear_cross_entropy(head.input, head.weight, head.bias, head.bias, NULL, &out), DTYPE_MISMATCH,
+  assert_refuses(htone_linear_cross_entropy(head.input, head.weight, head.bias, head.bias, NULL, &out), DTYPE_MISMATCH,
                  "targets is f32, expected i64 or i32");
   const Head other = make_head(4, 2, 5, HTONE_F32);
-  assert_refused(htone_linear_cross_entropy(head.input, head.weight, head.bias, other.targets, NULL, &out),
+  assert_refuses(htone_linear_cross_entropy(head.input, head.weight, head.bias, other.targets, NULL, &out),
                  SHAPE_MISMATCH, "targets [4] does not fit input [3, 2]: expected [3]");
-  assert_refused(htone_linear_cross_entropy(head.input, other.input, NULL, head.targets, NULL, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_linear_cross_entropy(head.input, other.input, NULL, head.targets, NULL, &out), INVALID_ARGUMENT,
                  "");
 }
 

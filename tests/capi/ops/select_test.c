@@ -48,16 +48,16 @@ static void draws_need_no_sum_of_one_and_avoid_zeros(void** state) {
 
 static void refuses_probabilities_that_allow_no_draw(void** state) {
   (void)state;
-  assert_refused(htone_multinomial(vector_of(HTONE_F32, 1, -1), 1, 1, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_multinomial(vector_of(HTONE_F32, 1, -1), 1, 1, &out), INVALID_ARGUMENT,
                  "probabilities has -1 at 1 of row 0");
-  assert_refused(htone_multinomial(vector_of(HTONE_F32, 1, 0), 2, 0, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_multinomial(vector_of(HTONE_F32, 1, 0), 2, 0, &out), INVALID_ARGUMENT,
                  "probabilities has 1 above 0 in row 0, expected at least 2");
-  assert_refused(htone_multinomial(vector_of(HTONE_F32, 1, 1), 3, 0, &out), INVALID_ARGUMENT,
+  assert_refuses(htone_multinomial(vector_of(HTONE_F32, 1, 1), 3, 0, &out), INVALID_ARGUMENT,
                  "num_samples=3, expected at most 2");
-  assert_refused(htone_multinomial(vector_of(HTONE_F32, 1, 1), 0, 1, &out), INVALID_ARGUMENT, "num_samples=0");
-  assert_refused(htone_multinomial(make_ramp(HTONE_F32, 3, 2, 2, 2), 1, 1, &out), SHAPE_MISMATCH, "expected 1 or 2");
-  assert_refused(htone_multinomial(make_ramp(HTONE_F32, 2, 2, 0), 1, 1, &out), SHAPE_MISMATCH, "has no categories");
-  assert_refused(htone_multinomial(vector_of(HTONE_I32, 1, 1), 1, 1, &out), DTYPE_MISMATCH, "i32");
+  assert_refuses(htone_multinomial(vector_of(HTONE_F32, 1, 1), 0, 1, &out), INVALID_ARGUMENT, "num_samples=0");
+  assert_refuses(htone_multinomial(make_ramp(HTONE_F32, 3, 2, 2, 2), 1, 1, &out), SHAPE_MISMATCH, "expected 1 or 2");
+  assert_refuses(htone_multinomial(make_ramp(HTONE_F32, 2, 2, 0), 1, 1, &out), SHAPE_MISMATCH, "has no categories");
+  assert_refuses(htone_multinomial(vector_of(HTONE_I32, 1, 1), 1, 1, &out), DTYPE_MISMATCH, "i32");
 }
 
 /* A repeated element makes a line longer than any memory: scratch for it is refused, not computed modulo 2^64. */

@@ -31,9 +31,9 @@ static void repeats_and_dimensions_are_checked(void** state) {
   (void)state;
   htone_tensor* x = make_ramp(HTONE_F32, 2, 2, 3);
   const int64_t large[] = {INT64_MAX, 2}, many[] = {INT64_C(1) << 31, INT64_C(1) << 31}, twice[] = {0, 0};
-  assert_refused(htone_tile(x, 2, large, &out), INVALID_ARGUMENT, "repeats");
-  assert_refused(htone_tile(x, 2, many, &out), INVALID_ARGUMENT, "repeats");
-  assert_refused(htone_roll(x, 2, twice, twice, &out), INVALID_ARGUMENT, "dims");
+  assert_refuses(htone_tile(x, 2, large, &out), INVALID_ARGUMENT, "repeats");
+  assert_refuses(htone_tile(x, 2, many, &out), INVALID_ARGUMENT, "repeats");
+  assert_refuses(htone_roll(x, 2, twice, twice, &out), INVALID_ARGUMENT, "dims");
 }
 
 int main(int argc, char** argv) {

@@ -33,19 +33,19 @@ static void layers_enlarge_by_whole_factors(void** state) {
   assert_values(forward(keep_module(linear), line), 1e-6, 0, 1, 3, 3.5, 2.5, 2);
   assert_shape(forward(keep_module(nearest2d), make_ramp(HTONE_F32, 4, 2, 1, 3, 2)), 2, 1, 6, 6);
   assert_shape(forward(keep_module(bilinear), make_ramp(HTONE_F32, 4, 2, 1, 3, 2)), 2, 1, 3, 4);
-  assert_refused(htone_module_forward(nearest2d, line, NULL, &out), SHAPE_MISMATCH, "expected 4");
-  assert_refused(htone_module_forward(linear, make_scalar(HTONE_F32, 1), NULL, &out), SHAPE_MISMATCH, "expected 3");
+  assert_refuses(htone_module_forward(nearest2d, line, NULL, &out), SHAPE_MISMATCH, "expected 4");
+  assert_refuses(htone_module_forward(linear, make_scalar(HTONE_F32, 1), NULL, &out), SHAPE_MISMATCH, "expected 3");
   assert_fails(htone_module_create_upsample_linear1d(0, 0, &linear), HTONE_ERROR_INVALID_ARGUMENT, "scale_w=0");
 }
 
 static void refuses_what_cannot_be_resized(void** state) {
   (void)state;
   htone_tensor* line = line_of(HTONE_F32, 0, 4, 2);
-  assert_refused(htone_upsample_nearest1d(line, 0, &out), INVALID_ARGUMENT, "result_w=0");
-  assert_refused(htone_upsample_bilinear2d(line, 2, 2, 0, &out), SHAPE_MISMATCH, "input [1, 1, 3]");
-  assert_refused(htone_upsample_linear1d(make_ramp(HTONE_F32, 3, 1, 1, 0), 2, 0, &out), SHAPE_MISMATCH,
+  assert_refuses(htone_upsample_nearest1d(line, 0, &out), INVALID_ARGUMENT, "result_w=0");
+  assert_refuses(htone_upsample_bilinear2d(line, 2, 2, 0, &out), SHAPE_MISMATCH, "input [1, 1, 3]");
+  assert_refuses(htone_upsample_linear1d(make_ramp(HTONE_F32, 3, 1, 1, 0), 2, 0, &out), SHAPE_MISMATCH,
                  "input.shape[2]=0");
-  assert_refused(htone_upsample_nearest1d(cast_of(line, HTONE_I32), 2, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refuses(htone_upsample_nearest1d(cast_of(line, HTONE_I32), 2, &out), DTYPE_MISMATCH, "input is i32");
 }
 
 int main(int argc, char** argv) {

@@ -52,7 +52,7 @@ double* values_of(htone_tensor* tensor);
 #define assert_near(actual, expected, tolerance) check_near((actual), (expected), (tolerance), __FILE__, __LINE__)
 
 /* A call that would write its result to `out`. */
-#define assert_refused(call, code, part)            \
+#define assert_refuses(call, code, part)            \
   do {                                              \
     htone_tensor* out = NULL;                       \
     assert_fails((call), HTONE_ERROR_##code, part); \
