@@ -9,6 +9,7 @@
 #include "autograd/engine.h"
 #include "autograd/leaf/accumulate_grad.h"
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone {

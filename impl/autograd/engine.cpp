@@ -16,6 +16,7 @@
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/trace.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

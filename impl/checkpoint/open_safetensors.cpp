@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::checkpoint {

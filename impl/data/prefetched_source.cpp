@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -4,6 +4,7 @@
 #include "nn/part_copies.h"
 #include "ops/index/index.h"
 #include "ops/shape/stride.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {

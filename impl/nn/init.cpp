@@ -4,6 +4,7 @@
 
 #include "autograd/scope.h"
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {

@@ -6,6 +6,7 @@
 
 #include "nn/init.h"
 #include "nn/normal_quantile.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {

@@ -5,6 +5,7 @@
 #include "autograd/weights/representation.h"
 #include "backend/chunks.h"
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::optim {

@@ -11,22 +11,10 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "runtime/allocation.h"
 #include "runtime/stream_uses.h"
 
 namespace halftone {
-
-// The purpose of an allocation; each is counted apart. Must match the HTONE_MEMORY_... constants in
-// capi/include/halftone/device.h.
-enum class Category : int32_t {
-  kOther,
-  kParameters,
-  kGradients,
-  kOptimizer,
-  kActivations,
-  kCommunication,
-  kWorkspace,
-};
-inline constexpr int kCategoryCount = 7;
 
 struct MemoryStats {
   int64_t current = 0;                            // requested bytes not released yet
@@ -40,16 +28,6 @@ struct MemoryStats {
 };
 
 struct MemoryPool;
-
-// A piece of device memory; empty for zero bytes.
-struct Allocation {
-  void* data = nullptr;
-  void* block = nullptr;  // the allocator's own record
-  size_t size = 0;        // requested bytes
-  Category category = Category::kOther;
-  uint32_t recordings : 31 = 0;  // that had begun when it was allocated
-  uint32_t is_recorded : 1 = 0;  // of the pool of the last of these, not of the common one
-};
 
 class CachingAllocator {
  public:

@@ -29,11 +29,6 @@ bool pools_objects() noexcept {
 
 }  // namespace
 
-ContextDevice::~ContextDevice() {
-  allocator.reset();  // returns its memory to the device, so it goes first
-  device->destroy();
-}
-
 Context::Context(const ContextOptions& options)
     : object_pool_(pools_objects()),
       options_(options),

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "backend/device.h"
 #include "core/clock.h"
 #include "core/fork_hook.h"
 #include "core/host_memory.h"
@@ -16,6 +15,7 @@
 #include "core/philox.h"
 #include "core/ref.h"
 #include "runtime/allocator.h"
+#include "runtime/context_device.h"
 #include "runtime/plugin_loader.h"
 
 namespace halftone {
@@ -28,21 +28,7 @@ struct ContextOptions {
   Clock clock = system_clock();
 };
 
-class Context;
 struct DeviceName;
-
-// A device of a context with its allocator. Lives as long as the context.
-struct ContextDevice {
-  ContextDevice(Context* owner, Device* owned, std::unique_ptr<CachingAllocator> memory)
-      : context(owner), device(owned), allocator(std::move(memory)) {}
-  ~ContextDevice();
-  ContextDevice(const ContextDevice&) = delete;
-  ContextDevice& operator=(const ContextDevice&) = delete;
-
-  Context* context;
-  Device* device;  // owned
-  std::unique_ptr<CachingAllocator> allocator;
-};
 
 class Context final : public RefCounted {
  public:

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/thread.h"
-#include "runtime/context.h"
+#include "runtime/context_device.h"
 
 namespace halftone {
 

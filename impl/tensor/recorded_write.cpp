@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/recorded_step.h"
+
 namespace halftone {
 namespace {
 

@@ -3,6 +3,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/allocator.h"
+#include "runtime/context.h"
+#include "runtime/recorded_step.h"
 #include "runtime/stream_scope.h"
 
 namespace halftone {
@@ -65,6 +68,8 @@ void Storage::set_deleter(Deleter deleter, void* user) noexcept {
 void Storage::set_category(Category category) noexcept {
   if (!borrowed_ && allocation_.data != nullptr) device_.allocator->set_category(allocation_, category);
 }
+
+bool Storage::is_of(const RecordedStep& step) const noexcept { return !borrowed_ && step.owns(allocation_); }
 
 Ref<LentMemory> Storage::lend() {
   if (borrowed_) return nullptr;

@@ -10,7 +10,9 @@
 #include "core/foreign_function.h"
 #include "core/ref.h"
 #include "core/thread.h"
-#include "runtime/recorded_step.h"
+#include "runtime/allocation.h"
+#include "runtime/context_device.h"
+#include "runtime/stream_uses.h"
 
 namespace halftone {
 
@@ -101,7 +103,7 @@ class Storage final : public RefCounted {
   Category category() const noexcept { return allocation_.category; }
 
   // True if a recording allocated the memory for its own work.
-  bool is_of(const RecordedStep& step) const noexcept { return !borrowed_ && step.owns(allocation_); }
+  bool is_of(const RecordedStep& step) const noexcept;
 
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/recorded_step.h"
 #include "tensor/recorded_write.h"
 
 namespace halftone {

@@ -3,6 +3,7 @@
 #include "checkpoint/open_safetensors.h"
 #include "core/error.h"
 #include "nn/state.h"
+#include "runtime/context.h"
 
 namespace halftone::trainer {
 

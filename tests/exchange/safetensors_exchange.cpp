@@ -10,6 +10,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone {

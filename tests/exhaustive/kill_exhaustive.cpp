@@ -20,6 +20,7 @@
 
 #include "checkpoint/directory.h"
 #include "core/error.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone {

@@ -13,6 +13,7 @@
 #include "optim/adamw.h"
 #include "optim/ema.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone::nn {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "nn/sequential.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone::nn {
 namespace {

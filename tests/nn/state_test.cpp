@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "representations.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone::nn {
 namespace {

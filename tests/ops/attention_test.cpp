@@ -2,6 +2,7 @@
 // heads or one for the keys and one for the queries.
 #include "ops/ops.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone {
 namespace {

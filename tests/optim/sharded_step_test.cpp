@@ -11,6 +11,7 @@
 #include "optim/rmsprop.h"
 #include "optim/shared_parameter.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone::optim {
 namespace {

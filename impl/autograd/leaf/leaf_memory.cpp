@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone {
 
 LeafMemory::LeafMemory(ContextDevice& device, const Shape& shape, DType dtype)
     : context_(Ref<Context>::share(device.context)), device_(device), shape_(shape), dtype_(dtype) {}
+
+LeafMemory::~LeafMemory() = default;
 
 const Tensor& LeafMemory::allocate() {
   if (!exists()) tensor_ = empty(device_, dtype_, shape_, Category::kGradients);

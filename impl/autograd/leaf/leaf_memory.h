@@ -24,6 +24,7 @@ class LeafMemory {
  public:
   // Nothing is allocated yet.
   LeafMemory(ContextDevice& device, const Shape& shape, DType dtype);
+  ~LeafMemory();
 
   ContextDevice& device() const noexcept { return device_; }
   const Shape& shape() const noexcept { return shape_; }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "runtime/allocator.h"
 #include "runtime/stream_scope.h"
 #include "tensor/storage.h"
 

@@ -3,6 +3,7 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -3,6 +3,7 @@
 #include "ops/dispatch/workspace.h"
 #include "ops/select/select.h"
 #include "ops/shape/stride.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

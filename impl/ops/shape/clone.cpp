@@ -2,6 +2,7 @@
 
 #include "ops/dispatch/cast.h"
 #include "ops/dispatch/record.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

@@ -1,6 +1,7 @@
 #include "parallel/mesh/forward_watch.h"
 
 #include "autograd/scope.h"
+#include "runtime/context.h"
 
 namespace halftone::parallel {
 namespace {
