@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "tensor/factory.h"
 #include "tensor/state_dict.h"
 
@@ -9,17 +11,19 @@ namespace halftone {
 
 Parameter::Parameter(std::string name, Tensor master, MasterMemory memory)
     : leaf_(make_ref<ParameterLeaf>(std::move(name), master)),
-      weights_(std::in_place, master),
+      weights_(std::make_unique<Weights>(master)),
       placement_(std::in_place, master.numel(), memory) {
   leaf_->set_owner(this);  // last: if this constructor threw, the leaf must not delete the object
 }
 
-Parameter::Parameter(std::string name, const Tensor& master, WeightFill fill)
+Parameter::Parameter(std::string name, const Tensor& master, std::function<void(const Tensor&)> fill)
     : leaf_(make_ref<ParameterLeaf>(std::move(name), master)),
-      weights_(std::in_place, master, std::move(fill)),
+      weights_(std::make_unique<Weights>(master, std::move(fill))),
       placement_(std::in_place, master.numel(), MasterMemory::kOwn) {
   leaf_->set_owner(this);
 }
+
+Parameter::~Parameter() = default;
 
 // Another thread may be asking the leaf for this object, so the object, with its count of references, must stay until
 // the leaf goes. Its tensors and hooks go now, even if a graph keeps the leaf.
@@ -54,6 +58,10 @@ Tensor Parameter::new_leaf() const {
   made.set_gradient_source(kept_leaf.gradient_source());
   return made;
 }
+
+Tensor Parameter::leaf_in(DType dtype) const { return weights_->leaf(dtype, *leaf_); }
+
+bool Parameter::is_sharded() const noexcept { return weights_->is_sharded(); }
 
 Ref<Parameter> parameter_of(AccumulateGrad& leaf) noexcept {
   const ParameterLeaf* parameter_leaf = leaf.as_parameter_leaf();

@@ -3,15 +3,18 @@
 // Several threads may read it.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "autograd/leaf/parameter_leaf.h"
 #include "autograd/parameter_owner.h"
 #include "autograd/placement/placement.h"
-#include "autograd/weights/weights.h"
 
 namespace halftone {
+
+class Weights;  // autograd/weights/weights.h
 
 class Parameter final : public LeafOwner {
  public:
@@ -19,7 +22,7 @@ class Parameter final : public LeafOwner {
   Parameter(std::string name, Tensor master, MasterMemory memory = MasterMemory::kOwn);
   // A parameter whose weights are allocated and filled when they are first needed. REQUIRES: `master` is all of a
   // storage without memory.
-  Parameter(std::string name, const Tensor& master, WeightFill fill);
+  Parameter(std::string name, const Tensor& master, std::function<void(const Tensor& weights)> fill);
 
   const char* name() const noexcept { return leaf_->name(); }
   const Shape& shape() const noexcept { return leaf_->shape(); }
@@ -57,7 +60,7 @@ class Parameter final : public LeafOwner {
   Tensor new_leaf() const;
   // A leaf in another dtype (Weights::leaf). It has its source even if the parameter is frozen: it replaces a leaf that
   // was taken before.
-  Tensor leaf_in(DType dtype) const { return weights_->leaf(dtype, *leaf_); }
+  Tensor leaf_in(DType dtype) const;
 
   // Shares the weights among ranks. From now on this rank keeps the shard alone: it is what an optimizer updates, and
   // what a state dict holds. Operations read `gathered`, which the caller brings up to date after every update, and
@@ -66,7 +69,7 @@ class Parameter final : public LeafOwner {
   // elements of `shard`; `gathered` has the parameter's shape. There is no optimizer, copy or remainder. If the master
   // is the caller's memory, `kept` and `gathered` are that memory.
   void share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks);
-  bool is_sharded() const noexcept { return weights_->is_sharded(); }
+  bool is_sharded() const noexcept;
   // Weights::write(), also to weights that are not on the device.
   void write(const Tensor& values);
 
@@ -75,11 +78,11 @@ class Parameter final : public LeafOwner {
   void dispose() noexcept override;
 
  private:
-  ~Parameter() override = default;
+  ~Parameter() override;
 
   Ref<ParameterLeaf> leaf_;
-  std::optional<Weights> weights_;      // empty after dispose()
-  std::optional<Placement> placement_;  // likewise
+  std::unique_ptr<Weights> weights_;    // null after dispose()
+  std::optional<Placement> placement_;  // empty then
   ParameterOwner owner_;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/scope.h"
+#include "autograd/weights/deferred_weights.h"
 #include "core/error.h"
 #include "runtime/context.h"
 #include "tensor/factory.h"

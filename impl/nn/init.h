@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/parameter.h"
+#include "autograd/weights/deferred_weights.h"
 
 namespace halftone::nn {
 

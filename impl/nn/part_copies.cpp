@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "tensor/factory.h"
 

@@ -8,6 +8,7 @@
 #include "autograd/recompute.h"
 #include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "core/text/glob.h"
 #include "ops/dispatch/autocast.h"

@@ -3,6 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "core/name_list.h"
 #include "nn/tied_names.h"

@@ -4,6 +4,8 @@
 #include <array>
 #include <unordered_set>
 
+#include "autograd/weights/weights.h"
+
 namespace halftone::nn {
 
 namespace {

@@ -2,8 +2,14 @@
 // and writing it from the CPU wait. Used by one thread at a time.
 #pragma once
 
-#include "backend/formula/state_edit.h"
+#include "backend/formula/optimizer_state.h"
 #include "tensor/factory.h"
+
+namespace halftone {
+
+struct StateEdit;  // backend/formula/state_edit.h
+
+}  // namespace halftone
 
 namespace halftone::optim {
 

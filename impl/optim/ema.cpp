@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "ops/dispatch/in_place.h"
 #include "tensor/factory.h"

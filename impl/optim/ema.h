@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/kernels/optim.h"
 #include "optim/device_array.h"
 #include "optim/owned_parameter.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "optim/device_array.h"
 #include "optim/group_setting.h"
 #include "optim/optimizer.h"
 #include "tensor/launch.h"

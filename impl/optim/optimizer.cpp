@@ -1,7 +1,10 @@
 #include "optim/optimizer.h"
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "optim/recorded_update.h"
+#include "optim/step_plan.h"
 #include "tensor/launch.h"
 
 namespace halftone::optim {

@@ -9,6 +9,14 @@
 #include "optim/schedule_rule.h"
 #include "optim/step_gradients.h"
 
+namespace halftone {
+
+struct UpdateSlot;  // backend/kernels/optim.h
+template <class Slot>
+struct MultiTensor;
+
+}  // namespace halftone
+
 namespace halftone::optim {
 
 class Optimizer : public RefCounted, public UpdateRule {

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "autograd/placement/state_memory.h"
 #include "autograd/weights/representation.h"
 #include "backend/chunks.h"
+#include "backend/kernels/optim.h"
 #include "core/error.h"
 #include "runtime/context.h"
 #include "tensor/factory.h"

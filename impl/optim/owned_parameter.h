@@ -7,8 +7,15 @@
 #include <vector>
 
 #include "autograd/parameter_set.h"
+#include "autograd/weights/weight_representation.h"
 #include "backend/chunks.h"
-#include "backend/kernels/optim.h"
+
+namespace halftone {
+
+struct MomentSlot;  // backend/kernels/optim.h
+struct UpdateSlot;
+
+}  // namespace halftone
 
 namespace halftone::optim {
 

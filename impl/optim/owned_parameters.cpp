@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 #include "tensor/factory.h"
 
@@ -50,6 +52,10 @@ ContextDevice& device_of(const ParameterGroup& group) {
   if (group.parameters.empty()) fail(Code::kState, group.argument, "%s holds no parameter to optimize", group.argument);
   return group.parameters.front().parameter->device();
 }
+
+OwnedParameters::OwnedParameters() = default;
+
+OwnedParameters::~OwnedParameters() = default;
 
 // All ranks of one group check all gradients of an optimizer together.
 void OwnedParameters::require_same_ranks(const ParameterGroup& group) const {

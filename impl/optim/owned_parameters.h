@@ -22,6 +22,9 @@ ContextDevice& device_of(const ParameterGroup& group);
 
 class OwnedParameters {
  public:
+  OwnedParameters();
+  ~OwnedParameters();
+
   // Owns the parameters as a group; they are free and as they were where this throws. `rule` outlives them.
   void add(ContextDevice& device, const ParameterGroup& group, const Moments& kept, const UpdateRule& rule);
 

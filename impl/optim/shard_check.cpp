@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
 #include "optim/device_array.h"
 #include "tensor/launch.h"
 

@@ -1,16 +1,24 @@
 #include "optim/step_gradients.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "optim/shard_check.h"
+#include "optim/step_plan.h"
 #include "tensor/launch.h"
 
 namespace halftone::optim {
 
+StepGradients::StepGradients(const OwnedParameters& owned, DeviceState& state,
+                             std::function<RecordedUpdate*()> recording)
+    : owned_(owned), state_(state), recording_(std::move(recording)), plan_(std::make_unique<StepPlan>()) {}
+
+StepGradients::~StepGradients() = default;
+
 const StepPlan& StepGradients::plan() {
-  plan_.follow(state_.device(), owned_, recording_());
-  return plan_;
+  plan_->follow(state_.device(), owned_, recording_());
+  return *plan_;
 }
 
 void StepGradients::check(const StepPlan& plan, DeviceState& target) {

@@ -2,11 +2,27 @@
 // clip by norm multiply them, the bounds, and the guards. Used by one thread at a time.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "autograd/update_rule.h"
+#include "backend/formula/norm_guard.h"
 #include "optim/device_state.h"
+#include "optim/owned_parameters.h"
 #include "optim/step_order.h"
-#include "optim/step_plan.h"
+
+namespace halftone {
+
+struct ScalerState;  // backend/formula/grad_scaler.h
+struct TensorSummary;
+
+}  // namespace halftone
 
 namespace halftone::optim {
+
+class RecordedUpdate;  // optim/recorded_update.h
+class StepPlan;        // optim/step_plan.h
 
 // The check of the gradients in a step. kError throws STATE, which waits for the device.
 enum class GradientGuard { kNone, kSkip, kError };
@@ -20,8 +36,8 @@ struct MeanNorm {
 class StepGradients {
  public:
   // Both outlive the object. `recording` returns the part of the optimizer in the recording of this thread, or null.
-  StepGradients(const OwnedParameters& owned, DeviceState& state, std::function<RecordedUpdate*()> recording)
-      : owned_(owned), state_(state), recording_(std::move(recording)) {}
+  StepGradients(const OwnedParameters& owned, DeviceState& state, std::function<RecordedUpdate*()> recording);
+  ~StepGradients();
 
   // Brought up to date. Throws STATE where a gradient is invalid, or there is none.
   const StepPlan& plan();
@@ -78,7 +94,7 @@ class StepGradients {
   const OwnedParameters& owned_;
   DeviceState& state_;
   const std::function<RecordedUpdate*()> recording_;
-  StepPlan plan_;
+  const std::unique_ptr<StepPlan> plan_;
   StepOrder order_;
   GradientGuard guard_ = GradientGuard::kNone;
   NormGuard norm_guard_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/chunks.h"
+#include "backend/kernels/optim.h"
 #include "optim/device_array.h"
 #include "optim/owned_parameters.h"
 #include "optim/update_windows.h"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/placement/state_memory.h"
+
 namespace halftone::optim {
 namespace {
 

@@ -6,7 +6,9 @@
 #include <functional>
 #include <vector>
 
+#include "autograd/placement/state_memory.h"
 #include "backend/chunks.h"
+#include "backend/kernels/optim.h"
 #include "optim/device_array.h"
 #include "optim/owned_parameter.h"
 

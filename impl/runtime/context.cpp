@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "runtime/forward_keys.h"
 #include "runtime/key_tape.h"
+#include "runtime/plugin_loader.h"
 #include "runtime/pool_width.h"
 #include "runtime/recorded_keys.h"
 #include "runtime/registry.h"

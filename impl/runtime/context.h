@@ -16,7 +16,6 @@
 #include "core/ref.h"
 #include "runtime/allocator.h"
 #include "runtime/context_device.h"
-#include "runtime/plugin_loader.h"
 
 namespace halftone {
 
@@ -28,7 +27,8 @@ struct ContextOptions {
   Clock clock = system_clock();
 };
 
-struct DeviceName;
+struct DeviceName;  // runtime/registry.h
+struct Plugin;      // runtime/plugin_loader.h
 
 class Context final : public RefCounted {
  public:

@@ -1,5 +1,6 @@
 // The storage of weights that are there only while they are used: released after forward, refilled for backward.
 #include "autograd/parameter.h"
+#include "autograd/weights/weights.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/ops.h"
 #include "room_fixture.h"

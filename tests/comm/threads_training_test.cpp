@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/engine.h"
+#include "autograd/weights/weights.h"
 #include "nn/activations.h"
 #include "nn/linear.h"
 #include "nn/sequential.h"

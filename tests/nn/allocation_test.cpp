@@ -1,5 +1,6 @@
 // Heap allocations of one recorded forward, when the allocator of tensors has memory in its cache. A tensor is two: its
 // body and its storage.
+#include "autograd/weights/weights.h"
 #include "failing_allocations.h"
 #include "nn/conv.h"
 #include "nn/init.h"

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/module.h"

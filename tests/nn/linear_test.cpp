@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/weights/weights.h"
 #include "nn/sequential.h"
 #include "room_fixture.h"
 #include "runtime/context.h"

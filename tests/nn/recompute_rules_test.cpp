@@ -2,6 +2,7 @@
 #include <array>
 
 #include "autograd/recompute.h"
+#include "autograd/weights/weights.h"
 #include "failing_allocations.h"
 #include "nn/recompute.h"
 #include "nn/recompute_models.h"

@@ -1,6 +1,7 @@
 #include "ops/dispatch/autocast.h"
 
 #include "autograd/parameter.h"
+#include "autograd/weights/weights.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
 

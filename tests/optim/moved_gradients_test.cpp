@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "autograd/weights/weights.h"
 #include "ops/ops.h"
 #include "optim/adamw.h"
 #include "room_fixture.h"

@@ -6,6 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "optim/adamw.h"
 #include "optim/grad_scaler.h"
 #include "optim/rmsprop.h"

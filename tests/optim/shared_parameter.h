@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "autograd/parameter.h"
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "tensor/factory.h"
 
 namespace halftone::optim {

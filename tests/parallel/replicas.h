@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/engine.h"
+#include "autograd/weights/weights.h"
 #include "comm/ranks.h"
 #include "nn/activations.h"
 #include "nn/batch_norm.h"

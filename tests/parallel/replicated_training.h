@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "autograd/weights/weights.h"
 #include "parallel/replicate/sync_batch_norm.h"
 #include "replicas.h"
 

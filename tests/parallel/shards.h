@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/weights/weights.h"
 #include "parallel/shard/sharded.h"
 #include "replicas.h"
 

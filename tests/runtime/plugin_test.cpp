@@ -11,6 +11,7 @@
 #include "backend/kernels/kernels.h"
 #include "core/error.h"
 #include "runtime/context.h"
+#include "runtime/plugin_loader.h"
 
 namespace halftone {
 namespace {

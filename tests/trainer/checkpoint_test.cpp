@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/weights/weights.h"
 #include "checkpoint/memory_files.h"
 #include "failing_allocations.h"
 #include "nn/linear.h"

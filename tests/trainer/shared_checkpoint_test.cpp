@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/weights/weights.h"
 #include "comm/ranks.h"
 #include "nn/linear.h"
 #include "optim/sgd.h"

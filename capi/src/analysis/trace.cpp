@@ -4,6 +4,7 @@
 #include "base/call.h"
 #include "base/file_arguments.h"
 #include "core/trace.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 
 using namespace halftone;

@@ -11,6 +11,7 @@
 #include "nn/load_arguments.h"
 #include "nn/module.h"
 #include "nn/state_dict_handle.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 #include "trainer/module_file.h"
 

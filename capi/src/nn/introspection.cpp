@@ -4,6 +4,7 @@
 
 #include "autograd/parameter_set.h"
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
 #include "base/call.h"
 #include "nn/lent_module.h"
 #include "nn/sequential.h"

@@ -1,6 +1,7 @@
 #include "halftone/nn.h"
 
 #include "autograd/parameter_set.h"
+#include "autograd/weights/weights.h"
 #include "base/call.h"
 #include "nn/activations.h"
 #include "nn/gelu_form.h"

@@ -1,6 +1,7 @@
 #include "halftone/parameters.h"
 
 #include "autograd/parameter_set.h"
+#include "autograd/weights/weights.h"
 #include "base/call.h"
 #include "nn/handles.h"
 #include "nn/init.h"

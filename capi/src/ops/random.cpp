@@ -5,6 +5,7 @@
 #include "nn/handles.h"
 #include "nn/module.h"
 #include "ops/random/dropout.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 #include "tensor/factory.h"
 #include "tensor/handles.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/parameter_set.h"
+#include "autograd/weights/weights.h"
 #include "base/call.h"
 #include "nn/handles.h"
 #include "nn/module.h"

@@ -12,6 +12,7 @@
 #include "parallel/replicate/power_sgd.h"
 #include "parallel/replicate/replicate.h"
 #include "parallel/replicate/sync_batch_norm.h"
+#include "parallel/rounds/averages.h"
 #include "scope/callback.h"
 #include "scope/scope.h"
 #include "tensor/handles.h"

@@ -4,6 +4,7 @@
 
 #include "base/call.h"
 #include "core/fork_hook.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 
 using namespace halftone;

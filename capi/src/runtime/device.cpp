@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/call.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 
 using namespace halftone;

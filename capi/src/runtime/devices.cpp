@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/call.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 #include "runtime/registry.h"
 

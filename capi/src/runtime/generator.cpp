@@ -1,6 +1,7 @@
 #include "halftone/generator.h"
 
 #include "base/call.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 #include "tensor/state_dict.h"
 

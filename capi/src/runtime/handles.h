@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/objects.h"
-#include "runtime/context.h"
+#include "runtime/context_device.h"
 
 struct htone_context;
 struct htone_device;
@@ -11,8 +11,10 @@ namespace halftone::capi {
 
 // A device that a caller has a handle of. It keeps the context alive.
 struct DeviceReference final : RefCounted {
-  explicit DeviceReference(ContextDevice& owned) : context(Ref<Context>::share(owned.context)), device(owned) {}
-  Ref<Context> context;
+  explicit DeviceReference(ContextDevice& owned);
+  ~DeviceReference() override;
+
+  const Ref<Context> context;
   ContextDevice& device;
 };
 

@@ -3,6 +3,7 @@
 #include "base/call.h"
 #include "halftone/random.h"
 #include "ops/index/index.h"
+#include "runtime/context.h"
 #include "runtime/handles.h"
 #include "tensor/factory.h"
 #include "tensor/handles.h"

@@ -2,12 +2,16 @@
 // by one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
-#include "autograd/placement/shard_ranks.h"
-#include "autograd/placement/state_memory.h"
+#include "tensor/tensor.h"
 
 namespace halftone {
+
+class ShardRanks;   // autograd/placement/shard_ranks.h
+class StateMemory;  // autograd/placement/state_memory.h
+class StateStore;   // tensor/state_dict.h
 
 // The range of a flattened parameter that an optimizer updates in this process.
 struct Shard {
@@ -21,26 +25,22 @@ enum class MasterMemory { kOwn, kShared };
 class Placement {
  public:
   // All of a parameter.
-  Placement(int64_t numel, MasterMemory memory) : shard_{.begin = 0, .end = numel}, memory_(memory) {}
+  Placement(int64_t numel, MasterMemory memory);
+  ~Placement();
 
   // Called by Parameter::share().
-  void share(const Shard& shard, Ref<ShardRanks> ranks) noexcept {
-    shard_ = shard;
-    ranks_ = std::move(ranks);
-  }
+  void share(const Shard& shard, Ref<ShardRanks> ranks) noexcept;
   const Shard& shard() const noexcept { return shard_; }
   // Null unless the parameter is sharded.
   const Ref<ShardRanks>& ranks() const noexcept { return ranks_; }
   // Call before a change of the shard's weights.
-  void settle() const noexcept {
-    if (ranks_) ranks_->settle();
-  }
+  void settle() const noexcept;
 
   // True if the master is the caller's memory.
   bool is_memory_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
   // The place of the shard's state while it is not used; null: on the device. REQUIRES: sharded.
-  void set_state_memory(Ref<StateMemory> memory) noexcept { state_memory_ = std::move(memory); }
+  void set_state_memory(Ref<StateMemory> memory) noexcept;
   const Ref<StateMemory>& state_memory() const noexcept { return state_memory_; }
   // The elements of the master, or of a moment, that are not in the device's memory now; null if they are.
   Ref<const StateStore> store_of(const Tensor& state) const;

@@ -8,15 +8,9 @@
 
 #include "autograd/weights/deferred_weights.h"
 #include "autograd/weights/weight_copies.h"
+#include "autograd/weights/weight_representation.h"
 
 namespace halftone {
-
-// The tensors in which weights are kept (weights/representation.h makes one).
-struct WeightRepresentation {
-  Tensor kept;
-  Tensor copy;       // the optimizer writes it with `kept`; undefined if there is none
-  Tensor remainder;  // undefined unless the weights are split
-};
 
 class Weights {
  public:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/group/registry.h"
+#include "comm/group/siblings.h"
 #include "core/error.h"
 
 namespace halftone {
@@ -51,6 +52,9 @@ class SeatTable {
 
 }  // namespace
 
+Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options)
+    : Group(kind, device, std::move(store), options, nullptr) {}
+
 Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options,
              Ref<Siblings> siblings)
     : context_(Ref<Context>::share(device.context)),
@@ -76,6 +80,8 @@ Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, co
 Group::~Group() {
   if (siblings_) siblings_->remove(*group_);
 }
+
+void Group::on_failure(const Status& reason) noexcept { siblings_->fail_others(*group_, reason); }
 
 Ref<Group> Group::split(int32_t color, int32_t key) {
   if (!device_.device->host_accessible() && device_.device->kind() != DeviceKind::kCuda) {
@@ -104,7 +110,7 @@ Ref<Group> Group::split(int32_t color, int32_t key) {
   options.rank = static_cast<int32_t>(own - members.begin());
   options.size = static_cast<int32_t>(members.size());
   options.run_ranks = run_ranks.data();
-  Ref<Group> part = make_ref<Group>(kind_.c_str(), device_, store_, options, parts_);
+  auto part = Ref<Group>::adopt(new Group(kind_.c_str(), device_, store_, options, parts_));
   part->is_deterministic_ = is_deterministic_;
   return part;
 }

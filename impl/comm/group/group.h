@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "comm/group/owned.h"
-#include "comm/group/siblings.h"
 #include "core/error.h"
 #include "core/ref.h"
-#include "runtime/context.h"
+#include "runtime/context_device.h"
 
 namespace halftone {
+
+class Siblings;  // comm/group/siblings.h
 
 class SharedStore final : public RefCounted {
  public:
@@ -27,9 +28,7 @@ class SharedStore final : public RefCounted {
 class Group final : public RefCounted, private GroupListener {
  public:
   // `options` names no device and no store. `store` may be null for kinds that need none. Throws as create_group.
-  // `siblings` are the parts of the group that this one is a part of, null for a group that is none.
-  Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options,
-        Ref<Siblings> siblings = nullptr);
+  Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options);
   ~Group() override;
 
   ProcessGroup& process_group() const noexcept { return *group_; }
@@ -52,7 +51,10 @@ class Group final : public RefCounted, private GroupListener {
   void keep(OwnedWork work, std::shared_ptr<const void> memory) noexcept;
 
  private:
-  void on_failure(const Status& reason) noexcept override { siblings_->fail_others(*group_, reason); }
+  // `siblings` are the parts of the group that this one is a part of, null for a group that is none.
+  Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options,
+        Ref<Siblings> siblings);
+  void on_failure(const Status& reason) noexcept override;
 
   struct Kept {
     OwnedWork work;

@@ -5,6 +5,7 @@
 
 #include "comm/group/groups.h"
 #include "core/error.h"
+#include "runtime/plugin_loader.h"
 
 namespace halftone {
 namespace {

@@ -1,6 +1,7 @@
 #include "ops/dispatch/autocast.h"
 
 #include "autograd/parameter.h"
+#include "autograd/weights/weights.h"
 #include "ops/dispatch/cast.h"
 
 namespace halftone {

@@ -1,5 +1,7 @@
 #include "parallel/mesh/exchange.h"
 
+#include "parallel/mesh/started_work.h"
+#include "runtime/stream_scope.h"
 #include "tensor/factory.h"
 
 namespace halftone::parallel {

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "parallel/mesh/mesh.h"
-#include "parallel/mesh/started_work.h"
+#include "tensor/tensor.h"
 
 namespace halftone::parallel {
+
+class StartedWork;  // mesh/started_work.h
 
 // The part of a hash that names the reason of a message.
 enum class Purpose : uint64_t {

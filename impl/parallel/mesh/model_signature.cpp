@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "autograd/weights/weights.h"
 #include "core/error.h"
 
 namespace halftone::parallel {

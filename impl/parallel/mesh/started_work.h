@@ -6,7 +6,6 @@
 
 #include "comm/group/owned.h"
 #include "core/error.h"
-#include "runtime/stream_scope.h"
 #include "tensor/tensor.h"
 
 namespace halftone::parallel {
@@ -24,15 +23,10 @@ class StartedWork {
   }
   StartedWork(StartedWork&&) = default;
   StartedWork& operator=(StartedWork&&) = delete;
-  ~StartedWork() {
-    if (work_) static_cast<void>(work_->wait());
-  }
+  ~StartedWork();
 
   // Work that this thread queues from now on runs after the operation. Throws the operation's error.
-  void wait() {
-    const OwnedWork work = std::move(work_);
-    if (work) check(work->wait_on(current_stream(*device_)));
-  }
+  void wait();
 
  private:
   ContextDevice* device_;

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include "autograd/weights/weights.h"
+#include "core/error.h"
+#include "parallel/mesh/started_work.h"
 #include "tensor/factory.h"
 
 namespace halftone::parallel {

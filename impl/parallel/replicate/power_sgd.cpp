@@ -10,6 +10,8 @@
 
 #include "autograd/scope.h"
 #include "ops/ops.h"
+#include "parallel/mesh/started_work.h"
+#include "parallel/rounds/averages.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -4,7 +4,14 @@
 #include <utility>
 
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
+#include "core/error.h"
+#include "parallel/mesh/started_work.h"
 #include "parallel/mesh/weights.h"
+#include "parallel/rounds/averages.h"
+#include "parallel/rounds/microbatch_sum.h"
+#include "parallel/rounds/rank_status.h"
+#include "parallel/rounds/round.h"
 #include "tensor/factory.h"
 
 namespace halftone::parallel {
@@ -39,6 +46,8 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vec
   plan();
   add_hooks();
 }
+
+Replicate::~Replicate() = default;
 
 void Replicate::plan() {
   const int64_t tail = exchange().size() * static_cast<int64_t>(RankStatus::kNumbers);

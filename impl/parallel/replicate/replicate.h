@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "parallel/rounds/gradient_engine.h"
-#include "parallel/rounds/microbatch_sum.h"
+#include "parallel/rounds/reduction.h"
 
 namespace halftone::parallel {
+
+class MicrobatchSums;  // rounds/microbatch_sum.h
 
 struct ReplicateOptions {
   BucketSizes bucket_sizes;
@@ -32,6 +34,7 @@ class Replicate final : public GradientEngine {
   Replicate(ProcessGroup& group, Ref<nn::Module> module, ReplicateOptions options, Ref<RefCounted> owner = nullptr);
   Replicate(ProcessGroup& group, const std::vector<NamedParameter>& parameters, ReplicateOptions options,
             Ref<RefCounted> owner = nullptr);
+  ~Replicate() override;
 
   // Lets ranks have different numbers of batches. A rank without further batches calls end_join, which takes part in
   // the averages of the others until all have come there, and then takes the weights of a rank that came last.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/dtype.h"
@@ -42,6 +43,10 @@ struct PlannedBucket {
   int64_t size = 0;          // elements; in a plan a multiple of 256
   bool needs_memory = true;  // at once; else the storage is refilled before it is written
 };
+
+// Plans buckets for gradients in an order. The last one ends with the elements of the ranks' states.
+using BucketPlanner = std::function<std::vector<PlannedBucket>(const std::vector<GradientSize>& gradients,
+                                                               const std::vector<size_t>& order)>;
 
 // `order` lists the gradients as backward completes them. A bucket holds gradients of one dtype and is closed when it
 // has reached its size: that of the first one, or pipelined(). Buckets are in the order in which they become complete.

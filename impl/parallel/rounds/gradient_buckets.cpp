@@ -7,7 +7,8 @@
 
 namespace halftone::parallel {
 
-GradientBuckets::GradientBuckets(const std::vector<NamedParameter>& parameters, Planner planner, int64_t status_count)
+GradientBuckets::GradientBuckets(const std::vector<NamedParameter>& parameters, BucketPlanner planner,
+                                 int64_t status_count)
     : parameters_(parameters), planner_(std::move(planner)), status_count_(status_count) {
   std::vector<size_t> order;
   for (size_t i = parameters.size(); i > 0; --i) order.push_back(i - 1);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "autograd/parameter_set.h"
@@ -22,11 +21,8 @@ class GradientBuckets {
     std::vector<Slot> slots;
   };
 
-  // Plans buckets for gradients in an order. The last one ends with the elements of the ranks' states.
-  using Planner = std::function<std::vector<PlannedBucket>(const std::vector<GradientSize>& gradients,
-                                                           const std::vector<size_t>& order)>;
   // `parameters` outlive this. The last bucket ends with `status_count` elements that belong to no gradient.
-  GradientBuckets(const std::vector<NamedParameter>& parameters, Planner planner, int64_t status_count);
+  GradientBuckets(const std::vector<NamedParameter>& parameters, BucketPlanner planner, int64_t status_count);
 
   // Lays the gradients out as backward completes them; they keep their values. Nothing changes where this throws
   // OUT_OF_MEMORY.
@@ -54,7 +50,7 @@ class GradientBuckets {
   Bucket make_bucket(const PlannedBucket& planned) const;
 
   const std::vector<NamedParameter>& parameters_;
-  const Planner planner_;
+  const BucketPlanner planner_;
   const int64_t status_count_;
   std::vector<size_t> order_;
   std::vector<Bucket> buckets_;

@@ -3,8 +3,11 @@
 #include <utility>
 
 #include "autograd/engine.h"
+#include "core/error.h"
+#include "parallel/mesh/forward_watch.h"
 #include "parallel/mesh/model_signature.h"
 #include "parallel/mesh/weights.h"
+#include "parallel/rounds/round.h"
 
 namespace halftone::parallel {
 
@@ -22,7 +25,7 @@ GradientEngine::GradientEngine(const Mesh& mesh, const std::vector<NamedParamete
       options_(options),
       all_(ParameterSet(parameters).items()),
       exchange_(mesh, device_of(all_)),
-      forwards_(exchange_, options_.is_deterministic, options_.compares_batches) {
+      forwards_(std::make_unique<ForwardWatch>(exchange_, options_.is_deterministic, options_.compares_batches)) {
   for (const NamedParameter& named : all_) {
     if (named.parameter->is_frozen()) continue;
     index_of_.emplace(named.parameter.get(), parameters_.size());
@@ -58,6 +61,8 @@ std::vector<std::string> GradientEngine::signature() const {
   return lines;
 }
 
+void GradientEngine::use_hook(Ref<ReductionHook> hook) noexcept { std::swap(hook_, hook); }
+
 void GradientEngine::compare_models() {
   compare_signatures(exchange_, signature());
   update_model_hash();
@@ -65,7 +70,7 @@ void GradientEngine::compare_models() {
 
 void GradientEngine::update_model_hash() { exchange_.set_model(hash_of(signature())); }
 
-void GradientEngine::make_buckets(GradientBuckets::Planner planner, int64_t status_count) {
+void GradientEngine::make_buckets(BucketPlanner planner, int64_t status_count) {
   buckets_ = std::make_unique<GradientBuckets>(parameters_, std::move(planner), status_count);
   hook_->follow(*buckets_);
   for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -80,7 +85,7 @@ size_t GradientEngine::index_of(const Parameter& parameter) const noexcept {
 
 void GradientEngine::watch_forwards(nn::Module& model) {
   keep(model.forward_pre_hooks().add([this](const nn::Module& module, std::span<const Tensor> inputs,
-                                            std::span<Tensor>) { forwards_.enter(module, inputs); }));
+                                            std::span<Tensor>) { forwards_->enter(module, inputs); }));
 }
 
 void GradientEngine::lay_out(std::vector<size_t> order) {
@@ -104,16 +109,18 @@ RoundParts GradientEngine::parts() {
 }
 
 Ref<Round> GradientEngine::make_round() {
-  forwards_.end_microbatch();
+  forwards_->end_microbatch();
   if (late_) late_->check();
   ++rounds_;
   update_buckets();
   const RoundRule rule = begin_round();
   hook_->begin(!is_in_backward_);
   StepSettings settings;
-  if (is_synced()) settings = StepSettings::of(parameters_, rule.compares_steps, forwards_.take_rows());
+  if (is_synced()) settings = StepSettings::of(parameters_, rule.compares_steps, forwards_->take_rows());
   return make_ref<Round>(parts(), rounds_, is_synced(), std::move(settings), rule.factor);
 }
+
+RoundRule GradientEngine::begin_round() { return {}; }
 
 void GradientEngine::shadow_round() {
   update_buckets();

@@ -12,10 +12,18 @@
 #include <vector>
 
 #include "nn/module.h"
-#include "parallel/mesh/forward_watch.h"
-#include "parallel/rounds/round.h"
+#include "parallel/mesh/exchange.h"
+#include "parallel/rounds/bucket_plan.h"
 
 namespace halftone::parallel {
+
+class ForwardWatch;     // mesh/forward_watch.h
+class GradientBuckets;  // rounds/gradient_buckets.h
+class LateStates;       // rounds/late_states.h
+class ReductionHook;    // rounds/reduction.h
+class Round;            // rounds/round.h
+struct RoundParts;
+struct RoundRule;
 
 struct EngineOptions {
   const char* name;               // of the engine in errors: "ddp"
@@ -51,9 +59,9 @@ class GradientEngine : public RefCounted {
   // compare_models. `require_suitable` throws if this rank's model is refused. They throw COMM naming the first rank
   // with another model or other options; STATE for no parameter that takes a gradient; errors of the group.
   void check_model(const std::vector<nn::NamedBuffer>& buffers, const std::function<void()>& require_suitable);
-  void use_hook(Ref<ReductionHook> hook) noexcept { std::swap(hook_, hook); }
+  void use_hook(Ref<ReductionHook> hook) noexcept;
   void compare_models();
-  void make_buckets(GradientBuckets::Planner planner, int64_t status_count);
+  void make_buckets(BucketPlanner planner, int64_t status_count);
 
   const std::vector<NamedParameter>& all() const noexcept { return all_; }                // each once, frozen ones, too
   const std::vector<NamedParameter>& parameters() const noexcept { return parameters_; }  // that take gradients
@@ -87,7 +95,7 @@ class GradientEngine : public RefCounted {
   virtual void begin_backward() {}
   virtual void end_backward() noexcept {}
   // A round begins: this backward reached a first gradient, or the first one was marked.
-  virtual RoundRule begin_round() { return {}; }
+  virtual RoundRule begin_round();
   // A gradient of autograd is complete.
   virtual void complete(size_t) noexcept {}
   // A round has reduced all gradients, which were complete on this rank in the order of `arrived`.
@@ -109,7 +117,7 @@ class GradientEngine : public RefCounted {
   std::unordered_map<const Parameter*, size_t> index_of_;
   std::vector<std::string> signature_;  // without settings
   Exchange exchange_;
-  ForwardWatch forwards_;
+  const std::unique_ptr<ForwardWatch> forwards_;
   std::unique_ptr<LateStates> late_;  // null where each backward waits for the states of the ranks
   Ref<ReductionHook> hook_;
   std::unique_ptr<GradientBuckets> buckets_;

@@ -1,5 +1,8 @@
 #include "parallel/rounds/late_states.h"
 
+#include "core/error.h"
+#include "runtime/stream_scope.h"
+
 namespace halftone::parallel {
 
 LateStates::~LateStates() {

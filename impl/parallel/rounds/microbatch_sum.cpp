@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "parallel/rounds/wire_reduction.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

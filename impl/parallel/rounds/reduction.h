@@ -64,36 +64,4 @@ class ReductionHook : public RefCounted {
   }
 };
 
-// One all-reduce of `wire`: the bucket itself, or a copy in another dtype, whose result is copied to the bucket.
-class WireReduction : public Reduction {
- public:
-  WireReduction(const ReductionCall& call, Tensor wire, ReduceOp op)
-      : flat_(call.bucket.flat),
-        wire_(std::move(wire)),
-        work_(call.exchange.start_all_reduce(wire_, op, call.options())) {}
-  bool advance() override;
-
- protected:
-  const Tensor& wire() const noexcept { return wire_; }
-
- private:
-  const Tensor flat_;
-  const Tensor wire_;
-  StartedWork work_;
-};
-
-// flat / ranks in another dtype: the sum over the ranks does not overflow.
-Tensor divided(const Tensor& flat, int32_t ranks, DType dtype);
-
-// The average in the dtype of the gradients.
-Ref<ReductionHook> average();
-
-// The average in f16 or bf16, as a sum of divided() gradients.
-Ref<ReductionHook> narrow_average(DType dtype);
-
-// The caller's: `reduce` replaces a bucket, 1-D, by its average, with any operations of the group, and waits for them.
-// It is called in backward when the bucket is whole.
-using BucketFunction = std::function<void(const Tensor& bucket, size_t index)>;
-Ref<ReductionHook> callers_average(BucketFunction reduce);
-
 }  // namespace halftone::parallel

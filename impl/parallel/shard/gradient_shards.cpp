@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallel/mesh/started_work.h"
+#include "parallel/rounds/averages.h"
 #include "parallel/shard/flats/flat.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
+#include "core/error.h"
 #include "offload/file_space.h"
 #include "offload/host_space.h"
 #include "ops/dispatch/cast.h"
 #include "parallel/mesh/weights.h"
+#include "parallel/shard/gradient_shards.h"
 #include "parallel/shard/shard_plans.h"
+#include "parallel/shard/weight_units.h"
 
 namespace halftone::parallel {
 namespace {
@@ -59,12 +64,12 @@ class Sharded::Ranks final : public ShardRanks {
     return engine_ == nullptr ? 0 : engine_->set_of(parameter);
   }
   void settle() noexcept override {
-    if (engine_ != nullptr) engine_->units_.settle();
+    if (engine_ != nullptr) engine_->units_->settle();
   }
   void updated_set(size_t set) noexcept override {
-    if (engine_ != nullptr) engine_->units_.start_update(set);
+    if (engine_ != nullptr) engine_->units_->start_update(set);
   }
-  void updated() override { engine().units_.update(); }
+  void updated() override { engine().units_->update(); }
 
  private:
   Sharded& engine() const {
@@ -105,7 +110,7 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
                      std::move(owners)),
       options_(options),
       ranks_(make_ref<Ranks>(*this)),
-      units_(!is_full(), options_.most_units),
+      units_(std::make_unique<WeightUnits>(!is_full(), options_.most_units)),
       unit_of_(this->parameters().size()) {
   check_model(buffers, [this] { require_shareable(); });
   for (const NamedParameter& named : all()) trained_.push_back(index_of(*named.parameter));
@@ -118,6 +123,14 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
 }
 
 Sharded::~Sharded() { ranks_->forget_engine(); }
+
+void Sharded::begin_gather() { units_->begin_gather(); }
+
+void Sharded::end_gather() noexcept { units_->end_gather(); }
+
+size_t Sharded::unit_count() const noexcept { return is_full() ? units_->size() : 1; }
+
+int64_t Sharded::offloaded_bytes() const noexcept { return units_->offloaded_bytes(); }
 
 void Sharded::require_shareable() const {
   const Claims free(all());
@@ -161,19 +174,19 @@ void Sharded::share(const std::vector<Unit>& units) {
     }
   }
   const auto plan = [this](const auto& gradients, const auto&) {
-    return plan_gradients(units_, gradients, trained_, parameters(), options_.sharding == Sharding::kOptimizer);
+    return plan_gradients(*units_, gradients, trained_, parameters(), options_.sharding == Sharding::kOptimizer);
   };
   make_buckets(plan, 0);
 }
 
 void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload) {
-  const size_t number = units_.size();
+  const size_t number = units_->size();
   for (const FlatPlan& plan : plans) {
     for (const PlannedBucket::Slot& slot : plan.slots) {
       if (!plan.is_frozen) unit_of_[trained_[slot.parameter]] = number;
     }
   }
-  units_.add(all(), std::move(plans), exchange(), ranks_, offload, [this, number] { need(number); });
+  units_->add(all(), std::move(plans), exchange(), ranks_, offload, [this, number] { need(number); });
 }
 
 size_t Sharded::set_of(const Parameter& parameter) const noexcept {
@@ -185,38 +198,40 @@ void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   watch_forwards(module);
   // The model's hook is the owner, so that this object goes with the model.
   module.forward_pre_hooks().add([owner = Ref<Sharded>::share(this)](const nn::Module&, std::span<const Tensor>,
-                                                                     std::span<Tensor>) { owner->units_.enter(0); });
+                                                                     std::span<Tensor>) { owner->units_->enter(0); });
   keep(module.forward_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor> changed) {
-        units_.leave(0);
+        units_->leave(0);
         convert(outputs, changed);
       }));
   for (size_t i = 1; i < units.size(); ++i) {
     keep(units[i].module->forward_pre_hooks().add(
-        [this, i](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { units_.enter(i); }));
+        [this, i](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { units_->enter(i); }));
     keep(units[i].module->forward_hooks().add([this, i](const nn::Module&, std::span<const Tensor>,
                                                         std::span<const Tensor>,
-                                                        std::span<Tensor>) { units_.leave(i); }));
+                                                        std::span<Tensor>) { units_->leave(i); }));
   }
 }
 
 // At most a gather of weights that stay is in flight, and one rank alone may read them.
 void Sharded::need(size_t unit) {
-  if (!is_full()) return units_.wait(unit);
-  if (scope().node == nullptr) return units_.need_in_forward(unit);
+  if (!is_full()) return units_->wait(unit);
+  if (scope().node == nullptr) return units_->need_in_forward(unit);
   enter_backward();
-  units_.need_in_backward(unit);
+  units_->need_in_backward(unit);
 }
 
 void Sharded::begin_backward() {
-  units_.begin_backward();
-  waiting_.assign(units_.size(), 0);
+  units_->begin_backward();
+  waiting_.assign(units_->size(), 0);
   for (const size_t unit : unit_of_) ++waiting_[unit];
 }
 
+void Sharded::end_backward() noexcept { units_->end_backward(); }
+
 void Sharded::complete(size_t parameter) noexcept {
   const size_t unit = unit_of_[parameter];
-  if (--waiting_[unit] == 0) units_.complete(unit);
+  if (--waiting_[unit] == 0) units_->complete(unit);
 }
 
 void Sharded::convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const {

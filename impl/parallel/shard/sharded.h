@@ -6,17 +6,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "parallel/rounds/gradient_engine.h"
-#include "parallel/shard/gradient_shards.h"
 #include "parallel/shard/sharded_options.h"
-#include "parallel/shard/weight_units.h"
 
 namespace halftone::parallel {
+
+class WeightUnits;  // shard/weight_units.h
+struct FlatPlan;
+struct OffloadPlace;
 
 class Sharded final : public GradientEngine {
  public:
@@ -34,15 +37,15 @@ class Sharded final : public GradientEngine {
   ~Sharded() override;
 
   // Until the matching end, all weights are there to be read. Every rank calls it.
-  void begin_gather() { units_.begin_gather(); }
-  void end_gather() noexcept { units_.end_gather(); }
+  void begin_gather();
+  void end_gather() noexcept;
 
   // Converts the floating-point results of the model's forward from now on.
   void set_output_dtype(DType dtype) noexcept { output_dtype_ = dtype; }
 
-  size_t unit_count() const noexcept { return is_full() ? units_.size() : 1; }
+  size_t unit_count() const noexcept;
   // Bytes of this rank's masters and moments that are not on the device.
-  int64_t offloaded_bytes() const noexcept { return units_.offloaded_bytes(); }
+  int64_t offloaded_bytes() const noexcept;
 
  private:
   class Ranks;
@@ -52,7 +55,7 @@ class Sharded final : public GradientEngine {
 
   std::string settings() const override;
   void begin_backward() override;
-  void end_backward() noexcept override { units_.end_backward(); }
+  void end_backward() noexcept override;
   void complete(size_t parameter) noexcept override;
 
   void require_shareable() const;
@@ -68,7 +71,7 @@ class Sharded final : public GradientEngine {
   const ShardedOptions options_;
   std::vector<size_t> trained_;  // by number in all(): the number in parameters(), or kUntrained
   Ref<Ranks> ranks_;
-  WeightUnits units_;
+  const std::unique_ptr<WeightUnits> units_;
   std::vector<size_t> unit_of_;  // by number in parameters()
   std::vector<size_t> waiting_;  // by unit: gradients of this backward that are not complete
   std::optional<DType> output_dtype_;

@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+
 namespace halftone::parallel {
 
 WeightUnit::WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "core/error.h"
+
 namespace halftone::parallel {
 
 void WeightUnits::add(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans,

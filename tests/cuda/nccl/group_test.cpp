@@ -9,6 +9,7 @@
 
 #include "backend/kernels/kernels.h"
 #include "device_ranks.h"
+#include "runtime/context.h"
 #include "tensor/factory.h"
 
 namespace halftone {

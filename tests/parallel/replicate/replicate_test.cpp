@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "autograd/weights/weights.h"
 #include "parallel/replicas.h"
 
 namespace halftone::parallel {

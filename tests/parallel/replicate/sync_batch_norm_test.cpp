@@ -1,6 +1,7 @@
 // Batch normalisation over ranks is that of one rank which has the whole batch.
 #include "parallel/replicate/sync_batch_norm.h"
 
+#include "autograd/weights/weights.h"
 #include "nn/batch_norm.h"
 #include "ops/elementwise/scalar.h"
 #include "ops/ops.h"

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "optim/grad_scaler.h"
+#include "parallel/rounds/averages.h"
 #include "parallel/shards.h"
 
 namespace halftone::parallel {

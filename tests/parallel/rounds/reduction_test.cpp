@@ -7,6 +7,7 @@
 #include "core/number/bfloat16.h"
 #include "parallel/replicas.h"
 #include "parallel/replicate/power_sgd.h"
+#include "parallel/rounds/averages.h"
 
 namespace halftone::parallel {
 namespace {

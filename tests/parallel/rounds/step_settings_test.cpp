@@ -1,4 +1,7 @@
 // Settings of a step that differ between ranks: all ranks get an error that names a rank and the setting.
+#include "parallel/rounds/step_settings.h"
+
+#include "parallel/rounds/averages.h"
 #include "parallel/rounds/rank_status.h"
 #include "parallel/shards.h"
 
@@ -74,7 +77,8 @@ TEST(StepSettings, SchedulesPositionsAndClipsAreCompared) {
   rule.schedule.warmup_steps = 8;
   expect_told([&](optim::AdamW& optimizer) { optimizer.set_schedule(rule); }, "warmup_steps=8", "warmup_steps=0");
   expect_told([](optim::AdamW& optimizer) { optimizer.set_step_count(7); }, "step=7", "step=1");
-  expect_told([](optim::AdamW& optimizer) { optimizer.gradients().set_clip_value(0.5); }, "clip_grad_value=0.5", "value=0");
+  expect_told([](optim::AdamW& optimizer) { optimizer.gradients().set_clip_value(0.5); }, "clip_grad_value=0.5",
+              "value=0");
 }
 
 TEST(StepSettings, KindsAndDtypesOfOptimizersAreCompared) {

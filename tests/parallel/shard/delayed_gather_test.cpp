@@ -2,6 +2,7 @@
 // read.
 #include <barrier>
 
+#include "autograd/weights/weights.h"
 #include "nn/state.h"
 #include "parallel/shards.h"
 #include "parallel/slow_group.h"

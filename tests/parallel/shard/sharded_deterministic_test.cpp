@@ -1,6 +1,7 @@
 // Weights whose bits depend neither on the number of ranks nor on what they share.
 #include <optional>
 
+#include "autograd/weights/weights.h"
 #include "parallel/shards.h"
 
 namespace halftone::parallel {

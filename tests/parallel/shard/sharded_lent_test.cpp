@@ -1,6 +1,7 @@
 // Sharded training of a program that has its own forward and backward: over its own weights, or over the library's.
 #include <memory>
 
+#include "autograd/weights/weights.h"
 #include "parallel/shards.h"
 
 namespace halftone::parallel {

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
 #include "ops/dispatch/autocast.h"
 #include "parallel/rounds/gradient_buckets.h"
 #include "parallel/shards.h"

@@ -1,5 +1,6 @@
 // Ranks that share the state of training in other precisions: equal to one rank, in the dtypes that were asked for.
 #include "autograd/scope.h"
+#include "autograd/weights/weights.h"
 #include "nn/recompute.h"
 #include "ops/dispatch/autocast.h"
 #include "optim/grad_scaler.h"

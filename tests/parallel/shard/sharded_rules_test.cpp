@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/gradient_hook.h"
+#include "autograd/weights/weights.h"
 #include "optim/grad_scaler.h"
 #include "parallel/shards.h"
 

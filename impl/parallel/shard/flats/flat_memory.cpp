@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "parallel/shard/flats/flat.h"
 #include "tensor/factory.h"
 

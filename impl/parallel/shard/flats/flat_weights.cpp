@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/weights/weights.h"
 #include "parallel/shard/flats/flat.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

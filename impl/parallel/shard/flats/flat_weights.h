@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "parallel/mesh/started_work.h"
 #include "parallel/shard/flats/flat_memory.h"
 
 namespace halftone::parallel {

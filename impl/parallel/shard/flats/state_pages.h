@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autograd/parameter.h"
+#include "autograd/placement/state_memory.h"
 #include "offload/page.h"
 
 namespace halftone::parallel {

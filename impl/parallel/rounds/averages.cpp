@@ -1,9 +1,11 @@
-#include "parallel/rounds/reduction.h"
+#include "parallel/rounds/averages.h"
 
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/error.h"
+#include "parallel/rounds/wire_reduction.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -50,12 +52,6 @@ class CallersHook final : public ReductionHook {
 };
 
 }  // namespace
-
-bool WireReduction::advance() {
-  work_.wait();
-  if (wire_.storage() != flat_.storage()) copy(wire_, flat_);
-  return true;
-}
 
 Tensor divided(const Tensor& flat, int32_t ranks, DType dtype) {
   const Tensor made = empty(flat.device(), dtype, flat.shape(), Category::kCommunication);
