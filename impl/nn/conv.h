@@ -31,6 +31,8 @@ class Conv final : public Layer {
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:
+  Ref<Parameter>* parameter_place(std::string_view name) noexcept override { return place_of(name, weight_, bias_); }
+
   Op kind_;
   ConvOp op_;
   Ref<Parameter> weight_;

@@ -25,6 +25,10 @@ class Embedding final : public Layer {
   const Ref<Parameter>& weight() const noexcept { return weight_; }
 
  private:
+  Ref<Parameter>* parameter_place(std::string_view name) noexcept override {
+    return name == "weight" ? &weight_ : nullptr;
+  }
+
   int64_t padding_index_;
   Ref<Parameter> weight_;
 };

@@ -15,6 +15,13 @@ class Layer : public Module {
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const final {
     outputs[0] = forward(inputs[0]);
   }
+
+ protected:
+  // parameter_place of a layer with a weight and a bias.
+  static Ref<Parameter>* place_of(std::string_view name, Ref<Parameter>& weight, Ref<Parameter>& bias) noexcept {
+    if (name == "weight") return &weight;
+    return name == "bias" ? &bias : nullptr;
+  }
 };
 
 }  // namespace halftone::nn

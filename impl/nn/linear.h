@@ -31,6 +31,8 @@ class Linear final : public Layer {
   const Ref<Parameter>& bias() const noexcept { return bias_; }
 
  private:
+  Ref<Parameter>* parameter_place(std::string_view name) noexcept override { return place_of(name, weight_, bias_); }
+
   Ref<Parameter> weight_;
   Ref<Parameter> bias_;  // null where there is none
 };

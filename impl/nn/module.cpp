@@ -259,6 +259,22 @@ const Module* Module::find(std::string_view path) const {
   return found;
 }
 
+void Module::replace_parameter(const std::string& name, const Ref<Parameter>& parameter) {
+  Ref<Parameter>* const place = parameter_place(name);
+  if (place == nullptr || !*place) {
+    fail(Code::kInvalidArgument, "name", "name=\"%.200s\" is no parameter of the module itself", name.c_str());
+  }
+  if (!has_callers_forward() && !(parameter->shape() == (*place)->shape())) {
+    fail(Code::kShapeMismatch, "parameter", "parameter %s, expected %s, the shape of %.200s",
+         ShapeText(parameter->shape()).text, ShapeText((*place)->shape()).text, name.c_str());
+  }
+  if (&parameter->device() != &(*place)->device()) {
+    fail(Code::kDevice, "parameter", "parameter is on another device than %.200s", name.c_str());
+  }
+  *place = parameter;
+  mark_changed();
+}
+
 void Module::mark_changed() noexcept { structure_version.fetch_add(1, std::memory_order_release); }
 
 Ref<const Module::Contents> Module::contents() const {
@@ -344,6 +360,11 @@ int Module::depth_with(std::span<const Ref<Module>> children, const char* argume
          depth, kMaxModuleDepth);
   }
   return depth;
+}
+
+void Module::measure_depth() noexcept {
+  depth_ = 1;
+  for (size_t i = 0; const Module* part = child(i); ++i) depth_ = std::max(depth_, part->depth_ + 1);
 }
 
 void Module::dispose() noexcept { DeadList<Module>::destroy(this); }

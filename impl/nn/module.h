@@ -88,6 +88,11 @@ class Module : public RefCounted {
   // not copied. The default throws UNSUPPORTED naming "module": nothing is known of a forward that is the caller's.
   virtual Ref<Module> copied(PartCopies& parts) const;
 
+  // Puts another parameter in the place of one of this module's own, such as a weight that other modules hold as well.
+  // A layer's must have the shape of the one before. Throws INVALID_ARGUMENT naming "name" where there is none of the
+  // name, SHAPE_MISMATCH and DEVICE naming "parameter".
+  void replace_parameter(const std::string& name, const Ref<Parameter>& parameter);
+
   // Append this module's own parameters and buffers, without those of its children, their names led in by `prefix`.
   virtual void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
     static_cast<void>(prefix);
@@ -149,6 +154,13 @@ class Module : public RefCounted {
   // around it does not grow, and run and contents() refuse what became too deep.
   int depth_with(std::span<const Ref<Module>> children, const char* argument) const;
   void set_depth(int depth) noexcept { depth_ = depth; }
+  // Sets the depth anew, after a child was replaced or removed.
+  void measure_depth() noexcept;
+  // The member that holds the parameter of a name; null where there is none.
+  virtual Ref<Parameter>* parameter_place(std::string_view name) noexcept {
+    static_cast<void>(name);
+    return nullptr;
+  }
   // After every change of what contents() shows.
   static void mark_changed() noexcept;
 

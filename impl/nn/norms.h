@@ -28,6 +28,9 @@ class AffineModule : public Layer {
 
  protected:
   explicit AffineModule(Affine affine) : affine_(std::move(affine)) {}
+  Ref<Parameter>* parameter_place(std::string_view name) noexcept override {
+    return place_of(name, affine_.weight, affine_.bias);
+  }
   // Gives a copy of a layer a weight and a bias of its own.
   static void own_affine(AffineModule& made, PartCopies& parts);
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "nn/parts.h"
 
 namespace halftone::nn {
 
-class Sequential final : public Module {
+class Sequential final : public Module, public Parts {
  public:
   // `names` has one name for each module; without names they are numbered. Throws INVALID_ARGUMENT beyond
   // kMaxModuleDepth, and for a name that is empty, has a dot or stands twice.
@@ -27,7 +27,18 @@ class Sequential final : public Module {
     return names_.empty() ? Module::child_name(index) : names_[index];
   }
 
+  // Without names of its own the new child's name must be its number.
+  void add_module(const std::string& name, const Ref<Module>& module) override;
+  void replace_module(const std::string& name, const Ref<Module>& module) override;
+  // Without names of its own the children behind move forward, and have other numbers.
+  void remove(const std::string& name) override;
+
  private:
+  // Throws INVALID_ARGUMENT naming "name" where there is none of the name.
+  size_t index_of(const std::string& name) const;
+  // Brings the depth and the arity up to date after a change of the children.
+  void settle() noexcept;
+
   std::vector<Ref<Module>> modules_;
   std::vector<std::string> names_;  // empty where they are numbers
   Arity arity_;                     // kept: asking the children would ask a shared one once per path

@@ -123,15 +123,17 @@ typedef htone_status (*htone_forward_fn)(htone_module* module, const htone_forwa
 
 /** Settings of htone_module_create_custom. */
 typedef struct htone_custom_options {
-  uint32_t struct_size;    /**< sizeof of this structure */
-  int32_t input_count;     /**< inputs that forward takes, 1 to 64; default 1 */
-  int32_t required_inputs; /**< the first of them, which the library requires; 1 to input_count; default 1 */
-  int32_t output_count;    /**< outputs that forward gives, 1 to 64; default 1 */
+  uint32_t struct_size;     /**< sizeof of this structure */
+  int32_t input_count;      /**< inputs that forward takes, 1 to 64; default 1 */
+  int32_t required_inputs;  /**< the first of them, which the library requires; 1 to input_count; default 1 */
+  int32_t output_count;     /**< outputs that forward gives, 1 to 64; default 1 */
+  int32_t required_outputs; /**< the first of them, which forward must leave, 1 to output_count; those beyond may be
+                               absent: NULL; default 0, which means all of them */
 } htone_custom_options;
 
 /** The defaults, to initialize a htone_custom_options where it is declared. */
 #define HTONE_CUSTOM_OPTIONS_INIT \
-  { sizeof(htone_custom_options), 1, 1, 1 }
+  { sizeof(htone_custom_options), 1, 1, 1, 0 }
 
 /** Fills options with the defaults.
  *
@@ -178,17 +180,68 @@ HTONE_API htone_status htone_module_add_parameter(htone_module* module, const ch
 HTONE_API htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor);
 
 /** Adds a module as a part: its parameters and buffers are named "child.weight", and the mode of the module is set for
- * it, too. Its forward runs when the module's callback calls htone_module_forward. At most 64 modules may be nested,
- * as in htone_module_create_sequential.
+ * it, too. In a custom module its forward runs when the module's callback calls htone_module_forward; a sequential
+ * module runs it behind its last one. At most 64 modules may be nested, as in htone_module_create_sequential.
  *
- * @param[in] module of htone_module_create_custom; borrowed.
- * @param[in] name as in htone_module_add_parameter.
+ * @param[in] module of htone_module_create_custom, htone_module_create_sequential or
+ *   htone_module_create_named_sequential; borrowed.
+ * @param[in] name as in htone_module_add_parameter; for a sequential module without names the next number: "3".
  * @param[in] child retained; keeps its mode until that of the module is set.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or module would have more than 64
- *   levels of nesting), STATE (not a custom module), OUT_OF_MEMORY.
+ *   levels of nesting), STATE (a module of another kind), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child);
+
+/** Puts another module in the place of a child, such as a new last layer for fine-tuning. Names and the order of the
+ * children stay. Optimizers, sets of parameters, averages (ema.h) and the objects of ddp.h and fsdp.h that were made
+ * before keep the parameters of the child that was replaced; add those of the new one by htone_optimizer_add_group. The
+ * modes, hooks, frozen parameters and marks (recompute.h) of a module stay with it. No other thread may use the module
+ * meanwhile, and no forward of it may run.
+ *
+ * @param[in] module as in htone_module_add_child; borrowed.
+ * @param[in] name of the child that is replaced; it is released.
+ * @param[in] child as in htone_module_add_child; retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no child of the name; as in htone_module_add_child), STATE (a module of
+ *   another kind), OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_replace_child(htone_module* module, const char* name, htone_module* child);
+
+/** Puts another parameter in the place of one, such as the weight of an embedding in the place of that of the last
+ * layer. What was made before keeps the parameter that was replaced, as in htone_module_replace_child.
+ *
+ * @param[in] module of htone_module_create_custom; or a linear layer, a convolution, an embedding or a norm, whose
+ *   parameters keep their shape; borrowed.
+ * @param[in] name of the parameter that is replaced, which is the module's own and not a child's; it is released.
+ * @param[in] parameter retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no parameter of the name that can be replaced), SHAPE_MISMATCH (a layer's),
+ *   DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_replace_parameter(htone_module* module, const char* name,
+                                                      htone_parameter* parameter);
+
+/** Puts another tensor in the place of a buffer.
+ *
+ * @param[in] module of htone_module_create_custom; borrowed.
+ * @param[in] name of the buffer that is replaced, which is the module's own and not a child's; it is released.
+ * @param[in] tensor as in htone_module_add_buffer.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no buffer of the name), STATE (not a custom module; tensor is read-only or
+ *   the result of a recorded operation), OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_replace_buffer(htone_module* module, const char* name, htone_tensor* tensor);
+
+/** Removes a parameter, a buffer or a child. The children of a sequential module without names that come after it get
+ * the numbers before theirs. What was made before keeps what was removed, as in htone_module_replace_child.
+ *
+ * @param[in] module as in htone_module_add_child; borrowed.
+ * @param[in] name of the part, which is the module's own and not a child's; it is released.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no part of the name), STATE (a module of another kind), OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_remove(htone_module* module, const char* name);
 
 #ifdef __cplusplus
 }

@@ -52,8 +52,8 @@ class CallbackFunction final : public CustomFunction {
 
 class CallbackModule final : public nn::Custom {
  public:
-  CallbackModule(Ref<Callback<htone_forward_fn>> callback, const nn::Arity& arity)
-      : callback_(std::move(callback)), arity_(arity) {}
+  CallbackModule(Ref<Callback<htone_forward_fn>> callback, const nn::Arity& arity, size_t required_outputs)
+      : callback_(std::move(callback)), arity_(arity), required_outputs_(required_outputs) {}
 
   const char* kind() const noexcept override { return "custom"; }
   nn::Arity arity() const noexcept override { return arity_; }
@@ -70,14 +70,15 @@ class CallbackModule final : public nn::Custom {
   static constexpr const char* kWhat = "forward of a custom module";
 
   // Not inlined, to keep its message out of the frame above, which is on the stack once for each level of modules.
-  [[gnu::noinline]] static Tensor output_of(const TensorHandles& made, size_t i) {
+  [[gnu::noinline]] Tensor output_of(const TensorHandles& made, size_t i) const {
     Tensor output = made.left(i, kWhat);
-    if (!output.defined()) fail(Code::kInvalidHandle, "", "%s left no output %zu", kWhat, i);
+    if (!output.defined() && i < required_outputs_) fail(Code::kInvalidHandle, "", "%s left no output %zu", kWhat, i);
     return output;
   }
 
   Ref<Callback<htone_forward_fn>> callback_;
   nn::Arity arity_;
+  size_t required_outputs_;  // the first ones, which the callback must leave
 };
 
 int32_t checked_tensor_count(int32_t count, int32_t most, const char* field) {
@@ -85,14 +86,22 @@ int32_t checked_tensor_count(int32_t count, int32_t most, const char* field) {
   fail(Code::kInvalidArgument, "options", "options.%s=%d is outside [1, %d]", field, count, most);
 }
 
-nn::Arity custom_arity(const htone_custom_options* options) {
+struct CustomTensors {
+  nn::Arity arity;
+  size_t required_outputs;
+};
+
+CustomTensors custom_tensors(const htone_custom_options* options) {
   const htone_custom_options given = options_or_default(options, htone_custom_options(HTONE_CUSTOM_OPTIONS_INIT));
   const int32_t inputs = checked_tensor_count(given.input_count, HTONE_MAX_MODULE_TENSORS, "input_count");
   const int32_t required = checked_tensor_count(given.required_inputs, inputs, "required_inputs");
   const int32_t outputs = checked_tensor_count(given.output_count, HTONE_MAX_MODULE_TENSORS, "output_count");
-  return {.required_inputs = static_cast<size_t>(required),
-          .inputs = static_cast<size_t>(inputs),
-          .outputs = static_cast<size_t>(outputs)};
+  const int32_t left =
+      given.required_outputs == 0 ? outputs : checked_tensor_count(given.required_outputs, outputs, "required_outputs");
+  return {.arity = {.required_inputs = static_cast<size_t>(required),
+                    .inputs = static_cast<size_t>(inputs),
+                    .outputs = static_cast<size_t>(outputs)},
+          .required_outputs = static_cast<size_t>(left)};
 }
 
 nn::Custom& as_custom(nn::Module& module) {
@@ -114,9 +123,29 @@ void add_buffer(nn::Module& module, const char* name, const Tensor& tensor) {
   as_custom(module).add_buffer(name, tensor);
 }
 
-void add_child(nn::Module& module, const char* name, const Ref<nn::Module>& child) {
-  as_custom(module).add_module(name, child);
+nn::Parts& parts_of(nn::Module& module) {
+  auto* parts = dynamic_cast<nn::Parts*>(&module);
+  if (parts != nullptr) return *parts;
+  fail(Code::kState, "module", "module is of kind %s, whose children are fixed", module.kind());
 }
+
+void add_child(nn::Module& module, const char* name, const Ref<nn::Module>& child) {
+  parts_of(module).add_module(name, child);
+}
+
+void replace_child(nn::Module& module, const char* name, const Ref<nn::Module>& child) {
+  parts_of(module).replace_module(name, child);
+}
+
+void replace_parameter(nn::Module& module, const char* name, const Ref<Parameter>& parameter) {
+  module.replace_parameter(name, parameter);
+}
+
+void replace_buffer(nn::Module& module, const char* name, const Tensor& tensor) {
+  as_custom(module).replace_buffer(name, tensor);
+}
+
+void remove_part(nn::Module& module, const char* name) { parts_of(module).remove(name); }
 
 }  // namespace
 
@@ -142,9 +171,9 @@ htone_status htone_module_create_custom(htone_forward_fn callback, void* user, v
                                         const htone_custom_options* options, htone_module** out) {
   return guard([&] {
     const Ref<Callback<htone_forward_fn>> owned = make_callback(callback, user);
-    const nn::Arity arity = custom_arity(options);
+    const CustomTensors counts = custom_tensors(options);
     require_memory(out, "out");
-    give_handle(out, make_ref<CallbackModule>(owned, arity));
+    give_handle(out, make_ref<CallbackModule>(owned, counts.arity, counts.required_outputs));
     owned->set_destroy(destroy);
   });
 }
@@ -159,4 +188,20 @@ htone_status htone_module_add_buffer(htone_module* module, const char* name, hto
 
 htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child) {
   return Call(add_child, module, as<checked_name>(name), shared(child));
+}
+
+htone_status htone_module_replace_child(htone_module* module, const char* name, htone_module* child) {
+  return Call(replace_child, module, as<checked_name>(name), shared(child));
+}
+
+htone_status htone_module_replace_parameter(htone_module* module, const char* name, htone_parameter* parameter) {
+  return Call(replace_parameter, module, as<checked_name>(name), shared(parameter));
+}
+
+htone_status htone_module_replace_buffer(htone_module* module, const char* name, htone_tensor* tensor) {
+  return Call(replace_buffer, module, as<checked_name>(name), tensor);
+}
+
+htone_status htone_module_remove(htone_module* module, const char* name) {
+  return Call(remove_part, module, as<checked_name>(name));
 }

@@ -28,6 +28,7 @@ OBJECTS = {
     "leaf": ("htone_parameter_tensor", {}), "output": ("htone_module_forward", {}),
     "loss": ("htone_sum", {"input": "output", "dims": []}),
     "module": module("linear"), "free_module": module("linear"), "custom_module": module("linear"),
+    "counting_module": module("linear"),
     "pair_module": module("linear"), "buffered_module": module("batch_norm1d"), "lstm_module": module("lstm"),
     "gru_module": module("gru"), "language_model": module("transformer"), "parent_module": module("sequential"),
     "parameter": ("htone_module_parameter", {}), "bias_parameter": ("htone_module_parameter", {"index": 1}),
@@ -66,7 +67,8 @@ SETTINGS = {
 }
 # These calls are refused: the object is new, or the machine lacks what they need.
 REFUSED = {f"htone_{name}": status for status, names in {
-    "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child batches_tensor "
+    "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child "
+             "module_replace_buffer batches_tensor "
              "ddp_join_end ddp_mark_ready ddp_finish fsdp_mark_ready fsdp_finish grad_scaler_unscale grad_scaler_step "
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm",
     "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "

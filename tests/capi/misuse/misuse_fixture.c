@@ -318,7 +318,10 @@ static void make_objects(void) {
   assert_ok(htone_parameters_create_from_module(fixture.whole_module, &fixture.sharded_parameters));
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
-  const htone_custom_options two = {sizeof two, 2, 2, 2};
+  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.counting_module));
+  keep_module(fixture.counting_module);
+  assert_ok(htone_module_add_buffer(fixture.counting_module, "seen", make_scalar(HTONE_F32, 0)));
+  const htone_custom_options two = {sizeof two, 2, 2, 2, 0};
   assert_ok(htone_module_create_custom(forward_inputs, NULL, NULL, &two, &fixture.pair_module));
   keep_module(fixture.pair_module);
   assert_ok(htone_module_create_transformer(fixture.device, &fixture.transformer_options, &fixture.language_model));

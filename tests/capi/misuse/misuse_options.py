@@ -170,6 +170,7 @@ FIELDS = {
     ("htone_custom_options", "input_count"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],
     ("htone_custom_options", "required_inputs"): ["0", "-1", "2", "INT32_MAX", "INT32_MIN"],
     ("htone_custom_options", "output_count"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],
+    ("htone_custom_options", "required_outputs"): ["-1", "2", "INT32_MAX", "INT32_MIN"],
     ("htone_multihead_attention_options", "bias"): None,
     ("htone_multihead_attention_options", "causal"): None,
     ("htone_multihead_attention_options", "kv_heads"): ["-1", "3"] + EXTREMES,

@@ -23,7 +23,7 @@ static htone_status combine(htone_module* module, const htone_forward_call* call
 }
 
 static htone_module* make_combine(int* calls) {
-  const htone_custom_options options = {sizeof options, 3, 2, 2};
+  const htone_custom_options options = {sizeof options, 3, 2, 2, 0};
   htone_module* module = NULL;
   assert_ok(htone_module_create_custom(combine, calls, NULL, &options, &module));
   return keep_module(module);
@@ -161,7 +161,7 @@ static htone_status leave_first_only(htone_module* module, const htone_forward_c
 
 static void a_forward_that_leaves_out_an_output_fails_and_leaks_nothing(void** state) {
   (void)state;
-  const htone_custom_options options = {sizeof options, 1, 1, 2};
+  const htone_custom_options options = {sizeof options, 1, 1, 2, 0};
   htone_module* module = NULL;
   htone_tensor* x = pair(1, 2);
   assert_ok(htone_module_create_custom(leave_first_only, NULL, NULL, &options, &module));
@@ -169,6 +169,18 @@ static void a_forward_that_leaves_out_an_output_fails_and_leaks_nothing(void** s
   const int64_t before = live_handles();
   assert_refuses(htone_module_forward(module, x, NULL, &out), INVALID_HANDLE, "left no output 1");
   assert_int_equal(live_handles(), before);
+}
+
+static void an_output_that_is_not_required_may_be_absent(void** state) {
+  (void)state;
+  const htone_custom_options options = {sizeof options, 1, 1, 2, 1};
+  htone_module* module = NULL;
+  htone_tensor *x = pair(1, 2), *outputs[2] = {x, x};
+  assert_ok(htone_module_create_custom(leave_first_only, NULL, NULL, &options, &module));
+  keep_module(module);
+  assert_ok(htone_module_forward_n(module, 1, &x, NULL, 2, outputs));
+  assert_values(keep_tensor(outputs[0]), 0, 1, 2);
+  assert_null(outputs[1]);
 }
 
 int main(int argc, char** argv) {
@@ -180,6 +192,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(an_lstm_takes_and_gives_its_states),
       cmocka_unit_test(hooks_see_and_replace_every_input_and_output),
       cmocka_unit_test(a_forward_that_leaves_out_an_output_fails_and_leaks_nothing),
+      cmocka_unit_test(an_output_that_is_not_required_may_be_absent),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -103,6 +103,15 @@ htone_status add_to_module(Machine* machine) {
                      : htone_module_add_child(module, name, module_in(machine));
 }
 
+htone_status change_module(Machine* machine) {
+  const uint8_t choice = byte(machine) % 4;
+  htone_module* module = module_in(machine);
+  const char* name = name_in(machine);
+  if (choice == 0) return htone_module_replace_parameter(module, name, parameter_in(machine));
+  if (choice == 1) return htone_module_replace_buffer(module, name, tensor_in(machine));
+  return choice == 2 ? htone_module_replace_child(module, name, module_in(machine)) : htone_module_remove(module, name);
+}
+
 htone_status add_hook(Machine* machine) {
   htone_hook* made = NULL;
   htone_status status;

@@ -60,6 +60,7 @@ htone_status make_function(Machine* machine);
 htone_status record_function(Machine* machine);
 htone_status make_custom_module(Machine* machine);
 htone_status add_to_module(Machine* machine);
+htone_status change_module(Machine* machine);
 htone_status add_hook(Machine* machine);
 htone_status remove_hook(Machine* machine);
 htone_status make_callback_schedule(Machine* machine);
