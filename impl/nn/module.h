@@ -90,7 +90,7 @@ class Module : public RefCounted {
 
   // Puts another parameter in the place of one of this module's own, such as a weight that other modules hold as well.
   // A layer's must have the shape of the one before. Throws INVALID_ARGUMENT naming "name" where there is none of the
-  // name, SHAPE_MISMATCH and DEVICE naming "parameter".
+  // name, and SHAPE_MISMATCH naming "parameter".
   void replace_parameter(const std::string& name, const Ref<Parameter>& parameter);
 
   // Append this module's own parameters and buffers, without those of its children, their names led in by `prefix`.

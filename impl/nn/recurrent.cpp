@@ -68,6 +68,18 @@ ops::CellWeights Recurrent::Cell::leaves() const {
           .hidden_bias = leaf_of(hidden_bias)};
 }
 
+Ref<Parameter>* Recurrent::parameter_place(std::string_view name) noexcept {
+  for (Cell& cell : cells_) {
+    if (!name.ends_with(cell.suffix)) continue;
+    const std::string_view lead = name.substr(0, name.size() - cell.suffix.size());
+    if (lead == "weight_ih") return &cell.input_weight;
+    if (lead == "weight_hh") return &cell.hidden_weight;
+    if (lead == "bias_ih") return &cell.input_bias;
+    if (lead == "bias_hh") return &cell.hidden_bias;
+  }
+  return nullptr;
+}
+
 void Recurrent::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
   for (const Cell& cell : cells_) {
     out.push_back({prefix + "weight_ih" + cell.suffix, cell.input_weight});

@@ -58,6 +58,7 @@ class Recurrent final : public Module {
     ops::CellState state;
   };
 
+  Ref<Parameter>* parameter_place(std::string_view name) noexcept override;
   int directions() const noexcept { return options_.bidirectional ? 2 : 1; }
   Cell make_cell(ContextDevice& device, int64_t layer, bool is_reverse) const;
   void require_input(const Tensor& input) const;

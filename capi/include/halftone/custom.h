@@ -211,12 +211,12 @@ HTONE_API htone_status htone_module_replace_child(htone_module* module, const ch
 /** Puts another parameter in the place of one, such as the weight of an embedding in the place of that of the last
  * layer. What was made before keeps the parameter that was replaced, as in htone_module_replace_child.
  *
- * @param[in] module of htone_module_create_custom; or a linear layer, a convolution, an embedding or a norm, whose
- *   parameters keep their shape; borrowed.
+ * @param[in] module of htone_module_create_custom; or a linear layer, a convolution, an embedding, a norm, an LSTM or a
+ *   GRU, whose parameters keep their shape; borrowed. All parameters of a layer must be on one device when it runs.
  * @param[in] name of the parameter that is replaced, which is the module's own and not a child's; it is released.
  * @param[in] parameter retained.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (no parameter of the name that can be replaced), SHAPE_MISMATCH (a layer's),
- *   DEVICE, OUT_OF_MEMORY.
+ *   OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_replace_parameter(htone_module* module, const char* name,
