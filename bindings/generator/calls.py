@@ -26,6 +26,7 @@ class Parameter:
     name: str
     default: str = ""
     text: str = ""
+    is_optional: bool = False  # an absent object or text, which finish_parameters may leave without a default
 
     def declaration(self, with_default: bool) -> str:
         return f"{self.type} {self.name}" + (f" = {self.default}" if with_default and self.default else "")
@@ -108,7 +109,8 @@ class Builder:
         if is_self:
             self.call.arguments[-1] = "$self"
         else:
-            self.call.parameters.append(Parameter(cpp_type, name, self.default(argument), argument["text"]))
+            self.call.parameters.append(Parameter(cpp_type, name, self.default(argument), argument["text"],
+                                                  argument["is_optional"]))
 
     def give(self, cpp_type: str, c_type: str, name: str, role: str, expression: str, passed: str = "&{0}") -> None:
         self.call.setup.append(f"{c_type} {name}{{}};")
@@ -278,7 +280,8 @@ class Builder:
         default = default_of(argument["of"], row, initial, self.api)
         # A setting that the call cannot do without has no default.
         is_needed = not argument["is_optional"] and row["name"] in re.findall(r"\w+", argument["text"])
-        self.call.parameters.append(Parameter(cpp_type, name, "" if is_needed else default, row["text"]))
+        self.call.parameters.append(Parameter(cpp_type, name, "" if is_needed else default, row["text"],
+                                              default == "nullptr"))
         cast = f"{row['of']}({name})" if row["role"] == "enum" else name
         self.call.setup.append(f"options.{row['name']} = {cast};")
 

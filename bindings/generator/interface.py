@@ -9,11 +9,13 @@ reached.json       the name by which each C function is reached, and for the oth
 """
 import argparse
 import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import python_docs
-from calls import Call, Unbound, build
+from calls import Call, Parameter, Unbound, build
 from description import Api, class_name
 from mirrors import enumerations_text, mirrored, structures_text
 from names import DEFAULTS, PYTHON_BY_HAND
@@ -40,8 +42,19 @@ def body(call: Call) -> str:
     return "\n".join(lines)
 
 
+def passed_type(parameter: Parameter) -> str:
+    """The type with OrNone accepts None (swig/python/typemaps.i)."""
+    if parameter.type.endswith("List&") and "NULL" in parameter.text:
+        return parameter.type.replace("List&", "OrNoneList&")
+    if not parameter.is_optional or (parameter.type == "const Integers&" and parameter.name != "dims"):
+        return parameter.type  # None is no shape
+    known = {"const char*": "TextOrNone", "Callback&": "CallbackOrNone&", "const Integers&": "const IntegersOrNone&"}
+    return known.get(parameter.type) or re.sub(r"^(\w+)\*$", r"\1OrNone*", parameter.type)
+
+
 def definition(call: Call) -> str:
-    parameters = ", ".join(parameter.declaration(with_default=True) for parameter in call.parameters)
+    parameters = ", ".join(replace(parameter, type=passed_type(parameter)).declaration(with_default=True)
+                           for parameter in call.parameters)
     head = f"{call.result_type()} {call.name}"
     if call.kind == "constructor":
         head = call.name
@@ -90,7 +103,8 @@ def handle_types(api: Api) -> str:
     names = [class_name(name) for name in api.handles]
     aliases = "".join(f"using {class_name(name)} = ::{name};\nusing {class_name(name)}List = std::vector<::{name}*>;\n"
                       for name in api.handles)
-    declared = "".join(f"struct {name};\n" for name in names)
+    aliases += "".join(f"using {name}OrNone{kind} = {name}{kind};\n" for name in names for kind in ("", "List"))
+    declared = "".join(f"struct {name};\nstruct {name}OrNone;\n" for name in names)
     arrays = "".join(f"%halftone_handles({name})\n" for name in names)
     return (f"%{{\nnamespace ht {{\n{aliases}}}  // namespace ht\nusing namespace ht;\n%}}\n"
             f"namespace ht {{\n{declared}}}\n{arrays}")

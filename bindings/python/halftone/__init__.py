@@ -37,7 +37,7 @@ for _name in _OPERATIONS:
         setattr(_generated.Tensor, _name, _as_method(getattr(_generated, _name)))
 
 # These complete the classes. A structure is a class with properties as long as no other class has one.
-from . import structures  # noqa: E402, F401, I001
+from . import objects, structures  # noqa: E402, F401, I001
 from . import callers, custom, modules, nn, tensors  # noqa: E402, F401
 from .buffers import default_device, from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .modules import DataLoader  # noqa: E402

@@ -45,7 +45,7 @@ inline int64_t live_handles() {
 }
 
 /* An object's address is its handle. */
-inline void keep_handle(void* handle) { check(htone_keep(handle)); }
+inline void keep_handle(void* thing) { check(htone_keep(thing)); }
 
 inline void read_memory(Tensor* tensor, Dtype dtype, const WritableMemory& memory) {
   check(htone_tensor_read(tensor, htone_dtype(dtype), memory.data, memory.size));
@@ -67,7 +67,7 @@ inline Tensor* take_capsule(Device* device, PyObject* capsule) { return from_dlp
 
 namespace ht {
 %extend Device {
-  Device(const char* name, Context* context = nullptr) {
+  Device(const char* name, ContextOrNone* context = nullptr) {
     htone_context* owner = context;
     if (owner == nullptr) check(htone_context_default(&owner));
     htone_device* device = nullptr;

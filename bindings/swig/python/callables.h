@@ -120,7 +120,7 @@ class PythonCallable final : public Callable {
     View view;
     Memory memory;
     result->is_absent = returned == Py_None;
-    if (!to_memory(returned, &view, &memory)) return false;
+    if (!result->is_absent && !to_memory(returned, kResult, &view, &memory)) return false;
     if (memory.size != 0) result->bytes.assign(static_cast<const char*>(memory.data), memory.size);
     return true;
   }
@@ -132,7 +132,8 @@ class PythonCallable final : public Callable {
     std::vector<htone_tensor*> tensors;
     if (SWIG_IsOK(SWIG_ConvertPtr(returned, &single, SWIGTYPE_p_ht__Tensor, 0))) {
       tensors.push_back(static_cast<htone_tensor*>(single));
-    } else if (!to_handles(returned, SWIGTYPE_p_ht__Tensor, &tensors)) {
+    } else if (!to_handles(returned, SWIGTYPE_p_ht__Tensor, 0, kResult, "Tensor", "a Tensor or a sequence of them",
+                           &tensors)) {
       return false;
     }
     if (tensors.size() > result->tensor_count) {
@@ -169,16 +170,13 @@ class PythonCallable final : public Callable {
     return HTONE_ERROR_CALLBACK;
   }
 
+  static constexpr Place kResult{"callback", "the result"};
+
   PyObject* function_;
 };
 
-// None is no function; the library refuses it where it needs one.
-inline bool to_callback(PyObject* object, Callback* out) {
-  if (object == Py_None) return true;
-  if (!PyCallable_Check(object)) {
-    raise_other_type("function", object);
-    return false;
-  }
+inline bool to_callback(PyObject* object, const Place& place, Callback* out) {
+  if (!PyCallable_Check(object)) return refuse_argument(place, "a function", object);
   *out = std::make_unique<PythonCallable>(object);
   return true;
 }

@@ -1,33 +1,13 @@
 // Python objects as the C++ types of shim.h, and the reverse. Every function expects the GIL. One that fails has set
-// Python's exception and returns false or NULL.
+// Python's exception and returns false or NULL; the exception names the place of the argument.
 #ifndef HALFTONE_BINDINGS_PYTHON_CONVERSIONS_H
 #define HALFTONE_BINDINGS_PYTHON_CONVERSIONS_H
 
-#include "shim.h"
+#include <limits>
+
+#include "arguments.h"
 
 namespace ht {
-
-// Owns one reference.
-class Object {
- public:
-  explicit Object(PyObject* object) : object_(object) {}
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-  ~Object() { Py_XDECREF(object_); }
-  PyObject* get() const { return object_; }
-  PyObject* release() { return std::exchange(object_, nullptr); }
-  explicit operator bool() const { return object_ != nullptr; }
-
- private:
-  PyObject* object_;
-};
-
-// Calls halftone.<module>.<function>(...) and returns a new reference.
-template <class... Arguments>
-PyObject* call_python(const char* module, const char* function, const char* format, Arguments... arguments) {
-  const Object imported(PyImport_ImportModule(module));
-  return imported ? PyObject_CallMethod(imported.get(), function, format, arguments...) : nullptr;
-}
 
 inline void raise(const halftone_bindings::StatusError& error) {
   // A message may quote a name from the caller, so it may not be valid UTF-8.
@@ -38,64 +18,161 @@ inline void raise(const halftone_bindings::StatusError& error) {
   if (raised) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
 }
 
-// The stable ABI has no name in the type's structure.
-inline void raise_other_type(const char* expected, PyObject* given) {
-  const Object name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(given)), "__name__"));
-  if (name) PyErr_Format(PyExc_TypeError, "expected a %s, not %U", expected, name.get());
-}
-
-// Calls `take` with each item of a sequence.
+// Calls `take` with each item of a sequence, and the item's place. A string is no sequence of its letters.
 template <class Take>
-bool each_item(PyObject* object, const char* expected, Take take) {
-  const Object sequence(PySequence_Fast(object, expected));
-  if (!sequence) return false;
+bool each_item(PyObject* object, const Place& place, const char* expected, Take take) {
+  const bool is_text = PyUnicode_Check(object) || PyBytes_Check(object);
+  const Object sequence(is_text ? nullptr : PySequence_Fast(object, expected));
+  if (!sequence) return refuse_argument(place, expected, object);
   for (Py_ssize_t i = 0; i < PySequence_Size(sequence.get()); ++i) {
     const Object item(PySequence_GetItem(sequence.get(), i));
-    if (!item || !take(item.get())) return false;
+    if (!item || !take(item.get(), Place{place.function, place.name, i})) return false;
   }
   return true;
 }
 
-// A sequence of integers, or one integer.
-inline bool to_integers(PyObject* object, Integers* out) {
-  const auto take = [&](PyObject* item) {
-    const Object index(PyNumber_Index(item));
-    out->push_back(index ? PyLong_AsLongLong(index.get()) : -1);
-    return PyErr_Occurred() == nullptr;
+template <class Number>
+constexpr const char* integer_words() {
+  if (std::is_signed_v<Number>) return sizeof(Number) == 4 ? "an int of 32 bits" : "an int of 64 bits";
+  return sizeof(Number) == 4 ? "an int from 0 to 2**32 - 1" : "an int from 0 to 2**64 - 1";
+}
+
+// An int, or an object that is one, such as numpy's. A float is none, even without a fraction.
+template <class Number>
+bool to_integer(PyObject* object, const Place& place, Number* out) {
+  const Object owned(PyLong_Check(object) ? nullptr : PyNumber_Index(object));
+  PyObject* const index = PyLong_Check(object) ? object : owned.get();
+  if (index == nullptr) return refuse_argument(place, "an int", object);
+  if constexpr (std::is_signed_v<Number>) {
+    const long long number = PyLong_AsLongLong(index);
+    *out = Number(number);
+    if (*out == number && (number != -1 || PyErr_Occurred() == nullptr)) return true;
+  } else {
+    const unsigned long long number = PyLong_AsUnsignedLongLong(index);
+    *out = Number(number);
+    if (*out == number && (number != ~0ULL || PyErr_Occurred() == nullptr)) return true;
+  }
+  return refuse_argument(place, integer_words<Number>(), object);
+}
+
+inline bool is_tensor(PyObject* object) {
+  void* handle = nullptr;
+  return SWIG_IsOK(SWIG_ConvertPtr(object, &handle, SWIGTYPE_p_ht__Tensor, SWIG_POINTER_NO_NULL));
+}
+
+// A float, an int, or an object that becomes a float, such as numpy's. A tensor would lose its gradient.
+inline bool to_float(PyObject* object, const Place& place, double* out) {
+  const bool is_plain = PyFloat_Check(object) || PyLong_Check(object);
+  if (!is_plain && is_tensor(object)) return refuse_argument(place, "a float", object);
+  *out = PyFloat_AsDouble(object);
+  return *out != -1 || PyErr_Occurred() == nullptr || refuse_argument(place, "a float", object);
+}
+
+inline bool is_numpy_bool(PyObject* object) {
+  const Object name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
+  const Object module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__"));
+  const auto is = [](const Object& text, const char* expected) {
+    return text && PyUnicode_Check(text.get()) && PyUnicode_CompareWithASCIIString(text.get(), expected) == 0;
   };
-  return PyIndex_Check(object) ? take(object) : each_item(object, "expected a sequence of integers", take);
+  return is(module, "numpy") && (is(name, "bool_") || is(name, "bool"));
 }
 
-inline bool to_texts(PyObject* object, Texts* out) {
-  return each_item(object, "expected a sequence of strings", [&](PyObject* item) {
-    Py_ssize_t length = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(item, &length);
-    if (text != nullptr) out->emplace_back(text, size_t(length));
-    return text != nullptr;
-  });
+// A bool of Python or numpy, or one of the integers 0 and 1.
+inline bool to_bool(PyObject* object, const Place& place, bool* out) {
+  *out = object == Py_True;
+  if (PyBool_Check(object)) return true;
+  if (is_numpy_bool(object)) {
+    *out = PyObject_IsTrue(object) == 1;
+    return true;
+  }
+  const Object index(is_tensor(object) ? nullptr : PyNumber_Index(object));
+  const long number = index ? PyLong_AsLong(index.get()) : -1;
+  *out = number == 1;
+  return number == 0 || number == 1 || refuse_argument(place, "a bool", object);
 }
 
-// A sequence of objects; None stands for an absent one.
-template <class Handles>
-bool to_handles(PyObject* object, swig_type_info* type, Handles* out) {
-  return each_item(object, "expected a sequence of objects", [&](PyObject* item) {
-    void* handle = nullptr;
-    if (!SWIG_IsOK(SWIG_ConvertPtr(item, &handle, type, 0))) {
-      raise_other_type(SWIG_TypePrettyName(type), item);
-      return false;
+// A string or a path. The memory is that of the argument, or of a string that this object keeps.
+class Text {
+ public:
+  Text() = default;
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+  ~Text() { Py_XDECREF(kept_); }
+  bool take(PyObject* object, const Place& place) {
+    if (!PyUnicode_Check(object)) {
+      kept_ = PyOS_FSPath(object);
+      if (kept_ == nullptr || !PyUnicode_Check(kept_)) return refuse_argument(place, "a str", object);
     }
-    out->push_back(static_cast<typename Handles::value_type>(handle));
+    Py_ssize_t length = 0;
+    text_ = PyUnicode_AsUTF8AndSize(kept_ == nullptr ? object : kept_, &length);
+    if (text_ == nullptr) return refuse_argument(place, "a str that UTF-8 can hold", object);
+    return strlen(text_) == size_t(length) || refuse_argument(place, "a str without a character 0", object);
+  }
+  const char* get() const { return text_; }
+
+ private:
+  PyObject* kept_ = nullptr;
+  const char* text_ = nullptr;
+};
+
+// A sequence of integers, or one integer.
+inline bool to_integers(PyObject* object, const Place& place, Integers* out) {
+  const auto take = [&](PyObject* item, const Place& at) {
+    out->push_back(0);
+    return to_integer(item, at, &out->back());
+  };
+  return PyIndex_Check(object) && !PySequence_Check(object)
+             ? take(object, place)
+             : each_item(object, place, "an int or a sequence of ints", take);
+}
+
+inline bool to_texts(PyObject* object, const Place& place, Texts* out) {
+  return each_item(object, place, "a sequence of str", [&](PyObject* item, const Place& at) {
+    Text text;
+    if (!text.take(item, at)) return false;
+    out->emplace_back(text.get());
     return true;
   });
 }
 
-// An enumeration's member, its number, or its name in any case: Dtype.BF16, 4 or "bf16".
-inline bool to_enumeration(PyObject* object, const char* name, int* out) {
-  const Object found(PyUnicode_Check(object) ? call_python("halftone.enums", "from_name", "sO", name, object)
-                                             : PyNumber_Index(object));
-  if (!found) return false;
-  *out = int(PyLong_AsLong(found.get()));
-  return PyErr_Occurred() == nullptr;
+template <class Handle>
+bool to_handle(PyObject* object, swig_type_info* type, int flags, const Place& place, const char* expected,
+               Handle** out) {
+  void* handle = nullptr;
+  if (!SWIG_IsOK(SWIG_ConvertPtr(object, &handle, type, flags))) return refuse_argument(place, expected, object);
+  *out = static_cast<Handle*>(handle);
+  return true;
+}
+
+// A sequence of objects. With the flags 0 None stands for an absent one.
+template <class Handles>
+bool to_handles(PyObject* object, swig_type_info* type, int flags, const Place& place, const char* expected_item,
+                const char* expected, Handles* out) {
+  return each_item(object, place, expected, [&](PyObject* item, const Place& at) {
+    out->push_back(nullptr);
+    return to_handle(item, type, flags, at, expected_item, &out->back());
+  });
+}
+
+// Objects of any class of the library.
+inline bool to_any_handle(PyObject* object, const Place& place, void** out) {
+  return SWIG_IsOK(SWIG_ConvertPtr(object, out, nullptr, SWIG_POINTER_NO_NULL)) ||
+         refuse_argument(place, "an object of halftone", object);
+}
+
+// An enumeration's member, its number, or its name in any case: Dtype.BF16, 4 or "bf16". halftone.enums knows other
+// objects for members, such as numpy's dtypes.
+template <class Enumeration>
+bool to_enumeration(PyObject* object, const char* name, const Place& place, Enumeration* out) {
+  static PyObject* const kind = call_python("halftone.enums", "enumeration", "s", name);
+  const bool is_plain = reinterpret_cast<PyObject*>(Py_TYPE(object)) == kind || PyLong_CheckExact(object);
+  const Object found(is_plain ? nullptr : call_python("halftone.enums", "member", "sO", name, object));
+  PyObject* const number = is_plain ? object : found.get();
+  if (number == nullptr) return refuse_argument(place, name, object);
+  int32_t value = 0;
+  if (!to_integer(number, place, &value)) return false;
+  *out = Enumeration(value);
+  return true;
 }
 
 inline PyObject* from_enumeration(const char* name, int value) {
@@ -139,15 +216,18 @@ class View {
   Py_buffer view_{};
 };
 
-inline bool to_memory(PyObject* object, View* view, Memory* out) {
-  if (object == Py_None) return true;
-  if (!view->open(object, PyBUF_C_CONTIGUOUS)) return false;
+inline constexpr char kBuffer[] = "an object with a contiguous buffer, such as bytes";
+
+inline bool to_memory(PyObject* object, const Place& place, View* view, Memory* out) {
+  if (!view->open(object, PyBUF_C_CONTIGUOUS)) return refuse_argument(place, kBuffer, object);
   *out = {view->buffer().buf, size_t(view->buffer().len)};
   return true;
 }
 
-inline bool to_memory(PyObject* object, View* view, WritableMemory* out) {
-  if (!view->open(object, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) return false;
+inline bool to_memory(PyObject* object, const Place& place, View* view, WritableMemory* out) {
+  if (!view->open(object, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) {
+    return refuse_argument(place, "an object with a writable, contiguous buffer, such as a bytearray", object);
+  }
   *out = {view->buffer().buf, size_t(view->buffer().len)};
   return true;
 }

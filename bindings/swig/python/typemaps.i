@@ -9,7 +9,17 @@ struct Memory;
 struct WritableMemory;
 struct Bytes;
 class Callback;
+class CallbackOrNone;
+class IntegersOrNone;
+typedef const char* TextOrNone;
 }
+%{
+namespace ht {
+using CallbackOrNone = Callback;
+using IntegersOrNone = Integers;
+using TextOrNone = const char*;
+}  // namespace ht
+%}
 
 %feature("kwargs");
 %feature("compactdefaultargs");
@@ -26,25 +36,62 @@ class Callback;
   }
 }
 
+/* A wrong argument raises an exception that names the function and the parameter (arguments.h). */
+%{
+#undef PyArg_ParseTupleAndKeywords
+#define PyArg_ParseTupleAndKeywords ht::read_arguments
+#define HT_PLACE(function, name) ht::Place{function, name}
+%}
+
+%define %halftone_argument(TYPE, CONVERSION)
+%typemap(in) TYPE {
+  if (!CONVERSION($input, HT_PLACE("$symname", "$1_name"), &$1)) SWIG_fail;
+}
+%enddef
+%halftone_argument(bool, ht::to_bool)
+%halftone_argument(double, ht::to_float)
+%halftone_argument(int32_t, ht::to_integer)
+%halftone_argument(int64_t, ht::to_integer)
+%halftone_argument(uint64_t, ht::to_integer)
+%halftone_argument(size_t, ht::to_integer)
+%halftone_argument(void* thing, ht::to_any_handle)
+
+/* A type with OrNone is that of a parameter that may be absent. */
+%typemap(in) const char* (ht::Text text) {
+  if (!text.take($input, HT_PLACE("$symname", "$1_name"))) SWIG_fail;
+  $1 = const_cast<char*>(text.get());
+}
+%typemap(freearg) const char* ""
+%typemap(in) ht::TextOrNone (ht::Text text) {
+  if ($input != Py_None && !text.take($input, HT_PLACE("$symname", "$1_name"))) SWIG_fail;
+  $1 = const_cast<char*>(text.get());
+}
 %typemap(in) const ht::Integers& (ht::Integers copy) {
-  if (!ht::to_integers($input, &copy)) SWIG_fail;
+  if (!ht::to_integers($input, HT_PLACE("$symname", "$1_name"), &copy)) SWIG_fail;
+  $1 = &copy;
+}
+%typemap(in) const ht::IntegersOrNone& (ht::Integers copy) {
+  if ($input != Py_None && !ht::to_integers($input, HT_PLACE("$symname", "$1_name"), &copy)) SWIG_fail;
   $1 = &copy;
 }
 %typemap(in) const ht::Texts& (ht::Texts copy) {
-  if (!ht::to_texts($input, &copy)) SWIG_fail;
+  if (!ht::to_texts($input, HT_PLACE("$symname", "$1_name"), &copy)) SWIG_fail;
   $1 = &copy;
 }
 %typemap(in) const ht::Memory& (ht::View view, ht::Memory memory) {
-  if (!ht::to_memory($input, &view, &memory)) SWIG_fail;
+  if (!ht::to_memory($input, HT_PLACE("$symname", "$1_name"), &view, &memory)) SWIG_fail;
   $1 = &memory;
 }
 %typemap(in) const ht::WritableMemory& (ht::View view, ht::WritableMemory memory) {
-  if (!ht::to_memory($input, &view, &memory)) SWIG_fail;
+  if (!ht::to_memory($input, HT_PLACE("$symname", "$1_name"), &view, &memory)) SWIG_fail;
   $1 = &memory;
 }
-
 %typemap(in) ht::Callback& (ht::Callback made) {
-  if (!ht::to_callback($input, &made)) SWIG_fail;
+  if (!ht::to_callback($input, HT_PLACE("$symname", "$1_name"), &made)) SWIG_fail;
+  $1 = &made;
+}
+%typemap(in) ht::CallbackOrNone& (ht::Callback made) {
+  if ($input != Py_None && !ht::to_callback($input, HT_PLACE("$symname", "$1_name"), &made)) SWIG_fail;
   $1 = &made;
 }
 
@@ -52,38 +99,52 @@ class Callback;
 %typemap(out) ht::Integers "$result = ht::from_integers($1);"
 %typemap(out) ht::Integers* "$result = ht::from_integers(*$1);"
 %typemap(in) ht::Integers* (ht::Integers copy) {
-  if (!ht::to_integers($input, &copy)) SWIG_fail;
+  if (!ht::to_integers($input, HT_PLACE("$symname", "$1_name"), &copy)) SWIG_fail;
   $1 = &copy;
 }
 %feature("novaluewrapper") ht::Bytes;
 %typemap(out) ht::Bytes "$result = PyBytes_FromStringAndSize($1.content.data(), Py_ssize_t($1.content.size()));"
 %typemap(out) std::string "$result = ht::from_text($1);"
 %typemap(out) std::string* "$result = ht::from_text(*$1);"
-%typemap(in) std::string* (std::string copy) {
-  ht::Texts texts;
-  const ht::Object item(PyTuple_Pack(1, $input));
-  if (!item || !ht::to_texts(item.get(), &texts)) SWIG_fail;
-  copy = texts[0];
-  $1 = &copy;
+%typemap(in) std::string {
+  ht::Text text;
+  if (!text.take($input, HT_PLACE("$symname", "$1_name"))) SWIG_fail;
+  $1 = text.get();
 }
 
 %define %halftone_enumeration(TYPE)
 %typemap(in) ht::TYPE {
-  int value = 0;
-  if (!ht::to_enumeration($input, #TYPE, &value)) SWIG_fail;
-  $1 = ht::TYPE(value);
+  if (!ht::to_enumeration($input, #TYPE, HT_PLACE("$symname", "$1_name"), &$1)) SWIG_fail;
 }
 %typemap(out) ht::TYPE "$result = ht::from_enumeration(\"TYPE\", int($1));"
 %enddef
 
 %define %halftone_structure(TYPE)
 %feature("novaluewrapper") ht::TYPE;
+%typemap(in) ht::TYPE*, const ht::TYPE& {
+  if (!ht::to_handle($input, $descriptor(ht::TYPE*), $disown | SWIG_POINTER_NO_NULL, HT_PLACE("$symname", "$1_name"),
+                     #TYPE, &$1)) SWIG_fail;
+}
 %enddef
 
+/* In a list of TYPE##OrNone None stands for an absent object. */
 %define %halftone_handles(TYPE)
-namespace ht { class TYPE##List; }
+namespace ht { class TYPE##List; class TYPE##OrNoneList; }
+%typemap(in) ht::TYPE* {
+  if (!ht::to_handle($input, $descriptor(ht::TYPE*), $disown | SWIG_POINTER_NO_NULL, HT_PLACE("$symname", "$1_name"),
+                     #TYPE, &$1)) SWIG_fail;
+}
+%typemap(in) ht::TYPE##OrNone* {
+  if (!ht::to_handle($input, $descriptor(ht::TYPE*), 0, HT_PLACE("$symname", "$1_name"), #TYPE, &$1)) SWIG_fail;
+}
 %typemap(in) const ht::TYPE##List& (ht::TYPE##List copy) {
-  if (!ht::to_handles($input, $descriptor(ht::TYPE*), &copy)) SWIG_fail;
+  if (!ht::to_handles($input, $descriptor(ht::TYPE*), SWIG_POINTER_NO_NULL, HT_PLACE("$symname", "$1_name"), #TYPE,
+                      "a sequence of " #TYPE " objects", &copy)) SWIG_fail;
+  $1 = &copy;
+}
+%typemap(in) const ht::TYPE##OrNoneList& (ht::TYPE##List copy) {
+  if ($input != Py_None && !ht::to_handles($input, $descriptor(ht::TYPE*), 0, HT_PLACE("$symname", "$1_name"), #TYPE,
+                                           "a sequence of " #TYPE " objects", &copy)) SWIG_fail;
   $1 = &copy;
 }
 %feature("novaluewrapper") ht::TYPE##List;

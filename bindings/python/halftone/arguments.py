@@ -1,0 +1,94 @@
+"""The words of the exceptions for wrong arguments. The wrapper loads this module when it refuses the first one."""
+
+import difflib
+
+from . import halftone as _generated
+from .enums import ENUMERATIONS
+
+# Functions that are called for others, whose names the user has written.
+_PUBLIC_NAMES = {"batches_of_function": "from_function", "borrow_buffer": "from_buffer", "keep_handle": "keep",
+                 "make_capsule": "__dlpack__", "read_memory": "read", "share_memory": "numpy",
+                 "store_of_functions": "from_object", "take_capsule": "from_dlpack"}
+# How to get the expected object from another one.
+_ADVICE = {("Tensor", "Parameter"): "; its tensor is the attribute `tensor`",
+           ("Tensor", "ndarray"): "; halftone.tensor() copies an array, and halftone.from_numpy() shares its memory",
+           ("Parameter", "Tensor"): "; Parameter() makes one of a tensor",
+           ("Parameters", "Module"): "; Parameters.from_module() makes them of a module"}
+_LONGEST = 60
+
+
+def function_name(symbol):
+    """The name that a user writes for a function of the wrapper: linear for Module_linear, Tensor for new_Tensor."""
+    owner, _, name = symbol.partition("_")
+    if owner == "new":
+        return name
+    if isinstance(getattr(_generated, owner, None), type):
+        return owner if name.endswith(("_get", "_set")) else name
+    return _PUBLIC_NAMES.get(symbol, symbol)
+
+
+def _with_article(noun):
+    return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"
+
+
+def describe(value):
+    """The type and the value of a simple object, and of any other the type alone."""
+    if value is None:
+        return "None"
+    kind = type(value)
+    if kind.__name__ in ENUMERATIONS:
+        return f"{kind.__name__}.{getattr(value, 'name', value)}"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"{kind.__name__} of {value.bit_length()} bits"
+    is_scalar = kind.__module__ == "numpy" and getattr(value, "shape", None) == ()
+    if not is_scalar and not isinstance(value, (bool, int, float, complex, str, bytes)):
+        return kind.__name__
+    text = str(value) if is_scalar else repr(value)
+    return f"{kind.__name__} {text if len(text) <= _LONGEST else text[:_LONGEST] + '...'}"
+
+
+def _exception_class(cause, given, expected):
+    if isinstance(cause, BufferError):
+        return BufferError
+    if isinstance(cause, OverflowError) or (isinstance(given, int) and expected.startswith("an int ")):
+        return OverflowError
+    return ValueError if isinstance(cause, ValueError) and isinstance(given, str) and expected in ENUMERATIONS else TypeError
+
+
+def _advice(expected, given, cause):
+    if expected in ENUMERATIONS and isinstance(given, str):
+        return "; known are " + ", ".join(repr(name.lower()) for name in ENUMERATIONS[expected].__members__)
+    if isinstance(cause, BufferError):
+        return f"; {cause}"
+    return _ADVICE.get((expected, type(given).__name__), "")
+
+
+def wrong_value(symbol, name, index, expected, given, cause):
+    """Makes the exception for an argument, or for an item of a sequence. `cause` is what its conversion has raised; one
+    that is no complaint about the value, such as KeyboardInterrupt, stays.
+    """
+    if cause is not None and not isinstance(cause, (TypeError, ValueError, OverflowError, BufferError)):
+        return cause
+    place = name if index < 0 else f"{name}[{index}]"
+    noun = _with_article(expected) if expected.isidentifier() else expected
+    text = f"{function_name(symbol)}: {place} must be {noun}, got {describe(given)}{_advice(expected, given, cause)}"
+    return _exception_class(cause, given, expected)(text)
+
+
+def wrong_call(symbol, names, required, positional, keywords):
+    """Makes the exception for arguments that do not fit a signature."""
+    function, keywords = function_name(symbol), keywords or {}
+    shown = [name for name in names if name != "self"]
+    if len(positional) > len(names):
+        given = len(positional) - (len(names) - len(shown))
+        taken = f"{len(shown)} arguments ({', '.join(shown)})" if shown else "no arguments"
+        return TypeError(f"{function}: takes {taken}, got {given}")
+    for name in keywords:
+        if name not in names:
+            close = difflib.get_close_matches(name, shown, 1)
+            advice = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(shown) or 'none'}"
+            return TypeError(f"{function}: no argument has the name {name}{advice}")
+        if names.index(name) < len(positional):
+            return TypeError(f"{function}: {name} is given twice, by its place and by its name")
+    missing = [name for name in names[len(positional) : required] if name not in keywords]
+    return TypeError(f"{function}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
