@@ -92,6 +92,8 @@ def from_status(status, message, native_code=0):
     if native_code in _pending:
         return _take(native_code)
     known = Status(status) if status in Status._value2member_map_ else status
+    if known == Status.INVALID_HANDLE:
+        message += "; the object was closed, or a scope() that made it has ended"
     raised = _CLASSES.get(known, HalftoneException)(known, message)
     own = _numbers_of_thread() if _pending else []
     if own:

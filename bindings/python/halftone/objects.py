@@ -5,6 +5,7 @@ that make its objects. A class of a user that derives from one has free attribut
 import difflib
 
 from . import halftone as _generated
+from .errors import InvalidHandleError
 
 # What repr() shows: properties, and methods without arguments.
 _FACTS = {
@@ -31,7 +32,9 @@ def _describe(self):
     kind = type(self).__name__
     try:
         facts = ", ".join(_fact(self, name) for name in _FACTS.get(kind, []))
-    except Exception as error:  # a closed object still has a name
+    except InvalidHandleError:
+        return f"<{kind}: closed>"
+    except Exception as error:  # repr() must not raise
         return f"<{kind}: {error}>"
     return f"<{kind}: {facts}>" if facts else f"<{kind}>"
 
