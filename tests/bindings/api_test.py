@@ -97,6 +97,31 @@ class Results(unittest.TestCase):
         self.assertEqual(optimizer.group(0).lr, 0.25)
 
 
+class Objects(unittest.TestCase):
+    def test_say_what_they_are(self):
+        module = nn.Linear(2, 3)
+        optimizer = ht.Optimizer.adamw(module, lr=0.5)
+        self.assertEqual(repr(optimizer), "<Optimizer: lr=0.5, step_count=0>")
+        self.assertEqual(repr(module.parameter(0)), "<Parameter: name='weight', shape=(3, 2), dtype=f32>")
+        optimizer.close()
+        self.assertEqual(repr(optimizer), "<Optimizer: closed>")
+        with self.assertRaisesRegex(ht.InvalidHandleError, "the object was closed"):
+            optimizer.step()
+
+    def test_refuse_an_attribute_that_they_do_not_have(self):
+        x = ht.tensor([1.0])
+        with self.assertRaisesRegex(AttributeError, "Tensor has no attribute require_grad; did you mean requires_grad"):
+            x.require_grad = True
+        with self.assertRaisesRegex(AttributeError, "OptimizerOptions has no attribute learning_rate"):
+            ht.OptimizerOptions().learning_rate = 0.5
+        x.requires_grad = True
+        self.assertTrue(x.requires_grad)
+
+    def test_without_a_constructor_name_their_makers(self):
+        with self.assertRaisesRegex(TypeError, "Optimizer: its objects are made by Optimizer.adamw"):
+            ht.Optimizer(nn.Linear(2, 2))
+
+
 class Operators(unittest.TestCase):
     def test_compute_with_tensors_and_numbers(self):
         x = ht.tensor([1.0, 2.0, 4.0])

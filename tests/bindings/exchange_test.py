@@ -12,6 +12,7 @@ from array import array
 from types import SimpleNamespace
 
 import halftone as ht
+from halftone import nn
 
 try:
     import numpy as np
@@ -217,6 +218,33 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "detach"):
             x.numpy()
         self.assertEqual(x.detach().numpy().tolist(), [1.0])
+
+
+class NumpyArguments(unittest.TestCase):
+    def test_are_numbers(self):
+        module = nn.Linear(np.int64(3), np.uint8(2), bias=np.False_)
+        self.assertEqual((module.parameter_count(), module.parameter(0).shape), (1, (2, 3)))
+        self.assertAlmostEqual(ht.Optimizer.adamw(module, lr=np.float32(0.1)).lr, 0.1, 6)
+        self.assertEqual(ht.Tensor.zeros(ht.default_device(), "f32", np.array([2, 3])).shape, (2, 3))
+        self.assertEqual(ht.Tensor.zeros(ht.default_device(), "f32", (np.int32(4),)).shape, (4,))
+
+    def test_are_bools_as_0_and_1_are(self):
+        for is_biased in (True, 1, np.True_, np.int8(1), False, 0, np.False_, np.int8(0)):
+            self.assertEqual(nn.Linear(2, 2, bias=is_biased).parameter_count(), 1 + bool(is_biased))
+        for wrong in (2, -1, np.int64(2), 1.0, np.float32(1), "True", ht.tensor([1])):
+            self.assertRaisesRegex(TypeError, "bias must be a bool, got", nn.Linear, 2, 2, bias=wrong)
+
+    def test_are_not_integers_if_they_are_floats(self):
+        for wrong in (3.0, np.float32(3), np.array([3.0]), ht.tensor([3.0]), None):
+            self.assertRaisesRegex(TypeError, "in_features must be an int, got", nn.Linear, wrong, 2)
+
+    def test_are_dtypes(self):
+        for kind, expected in ((np.float32, "f32"), (np.dtype("int64"), "i64"), ("float16", "f16"), (np.bool_, "bool"),
+                               ("bfloat16", "bf16"), (np.dtype("u1"), "u8")):
+            self.assertEqual(str(ht.Tensor(ht.default_device(), kind, [2]).dtype), expected)
+        for wrong in (np.complex64, np.dtype("u4"), float, True, ht.Reduction.MEAN):
+            self.assertRaisesRegex(
+                (TypeError, ValueError), "dtype must be a Dtype, got", ht.Tensor, ht.default_device(), wrong, [2])
 
 
 class Program(unittest.TestCase):
