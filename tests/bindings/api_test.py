@@ -180,6 +180,17 @@ class Library(unittest.TestCase):
         for name in ht.__all__:
             self.assertTrue(inspect.getdoc(getattr(ht, name)), name)
 
+    def test_every_docstring_has_the_words_of_python(self):
+        places = [ht, nn, *(value for value in vars(ht).values() if inspect.isclass(value))]
+        found = {f"{place.__name__}.{name}": value for place in places for name, value in vars(place).items()
+                 if not name.startswith("_")}
+        texts = {name: getattr(value, "__doc__", None) or "" for name, value in found.items()}
+        self.assertGreater(len(texts), 1000)
+        for name, text in texts.items():
+            for word in ("HTONE_", "htone_", "owned by the caller", "NULL", "not 0:"):
+                self.assertNotIn(word, text, name)
+        self.assertIn("'bf16': the upper half of an FP32", ht.Dtype.__doc__)
+
     def test_an_operation_is_a_function_and_a_method(self):
         x = ht.tensor([-1.0, 2.0])
         self.assertEqual(ht.relu(x).tolist(), x.relu().tolist())

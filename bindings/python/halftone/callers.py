@@ -72,8 +72,6 @@ def _from_function(sampler, rows, load, device=None):
 
     rows: dtype and shape of a sample in each tensor. Elements in f16, bf16 and the dtypes of 8 bits are their bits.
     load: the views end when it returns, and what it has written is copied to the batch. An array over a view stays.
-
-    C: htone_batches_create_callback
     """
     types = [(from_name("Dtype", dtype) if isinstance(dtype, str) else Dtype(dtype), tuple(shape))
              for dtype, shape in rows]
@@ -90,8 +88,6 @@ def _from_object(functions, context=None):
     TimeoutError if there is none after so many seconds; add returns the sum of a decimal number as text; compare_set
     replaces the value, of which None is an absent one, and returns whether it did, all in one step; remove returns
     whether the key existed.
-
-    C: htone_store_create_callback
     """
     return _generated.store_of_functions(context or Context.default_context(), functions.set, functions.get,
                                          functions.add, functions.compare_set, functions.remove)

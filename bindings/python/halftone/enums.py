@@ -4,6 +4,7 @@ import operator
 from enum import IntEnum
 
 from . import halftone as _generated
+from .texts import TEXTS
 
 
 class _Enumeration(IntEnum):
@@ -18,7 +19,13 @@ def _collect():
         name, separator, member = key.partition("_")
         if separator and name[:1].isupper() and isinstance(value, int):
             members.setdefault(name, {})[member] = value
-    return {name: _Enumeration(name, values, module=__name__) for name, values in members.items()}
+    return {name: _made(name, values) for name, values in members.items()}
+
+
+def _made(name, values):
+    kind = _Enumeration(name, values, module=__name__)
+    kind.__doc__ = TEXTS[name]
+    return kind
 
 
 ENUMERATIONS = _collect()

@@ -167,8 +167,6 @@ _to = Tensor.to
 @_method
 def to(self, dtype=None, device=None):
     """The tensor in another dtype or on another device; the tensor itself if nothing changes.
-
-    C: htone_tensor_to
     """
     return _to(self, device, self.dtype if dtype is None else dtype)
 

@@ -7,9 +7,7 @@ Counts the objects of the library that are alive in this process.";
 %feature("docstring") ht::Device::Device "Device(name, context=None)
 
 Finds a device by name: 'cpu', 'cuda', 'cuda:1', 'meta', or the name of a device of a loaded plugin. Without a context
-it belongs to the default one.
-
-C: htone_device_create";
+it belongs to the default one.";
 
 /* They take Python objects, and leave the GIL themselves around a call of the library. */
 %nothread ht::borrow_buffer;
