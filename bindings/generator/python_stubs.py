@@ -15,14 +15,17 @@ from pathlib import Path
 
 from calls import Call, Parameter
 from description import Api, class_name, constant_names, visible_fields
-from interface import Interface
+from interface import Interface, passed_type
 from mirrors import field_type, mirrored
 
 PLAIN = {"bool": "bool", "double": "float", "float": "float", "std::string": "str", "const char*": "str",
-         "Integers": "tuple[int, ...]", "const Integers&": "Sequence[int] | int", "Bytes": "bytes",
+         "Integers": "tuple[int, ...]", "Bytes": "bytes",
          "const Texts&": "Sequence[str]", "const Memory&": "Buffer", "const WritableMemory&": "Buffer",
          "Callback&": "Callable[..., object]", "void": "None"}
 NUMBERS = {"int32_t", "int64_t", "uint32_t", "uint64_t", "size_t"}
+# Arguments: numpy's integers are no int, and a path may stand for its text.
+TAKEN = {**dict.fromkeys(NUMBERS, "SupportsIndex"), "const char*": "str | PathLike[str]",
+         "const Integers&": "Sequence[SupportsIndex] | SupportsIndex"}
 # Python's class of errors has its place.
 HIDDEN = {"htone_error_info"}
 
@@ -45,10 +48,13 @@ class Stubs:
         cpp_type = parameter.type
         if cpp_type in self.enumerations:
             return f"{cpp_type} | str | int"
+        accepts_none = "OrNone" in passed_type(parameter)
         if cpp_type.endswith("List&"):
-            return f"Sequence[{cpp_type.removeprefix('const ')[:-5]} | None]"
-        known = PLAIN.get(cpp_type) or self.result(cpp_type.removeprefix("const ").removesuffix("&"))
-        return known + (" | None" if parameter.default == "nullptr" else "")
+            item = cpp_type.removeprefix("const ")[:-5]
+            return f"Sequence[{item} | None] | None" if accepts_none else f"Sequence[{item}]"
+        known = TAKEN.get(cpp_type) or PLAIN.get(cpp_type)
+        known = known or self.result(cpp_type.removeprefix("const ").removesuffix("&"))
+        return known + (" | None" if accepts_none else "")
 
     def parameters(self, call: Call) -> list[str]:
         return [f"{item.name}: {self.taken(item)}" + (" = ..." if item.default else "") for item in call.parameters]
@@ -137,7 +143,8 @@ def layers_stub(stubs: Stubs, names: dict[str, str], not_layers: set[str]) -> st
         if parameters[:1] == ["device: Device"]:
             parameters = [*parameters[1:], "*", "device: Device | None = ..."]
         rows.append(f"def {name}({', '.join(parameters)}) -> Module: ...\n")
-    return ("from collections.abc import Callable, Sequence\n\nfrom . import *\n\n"
+    return ("from collections.abc import Callable, Sequence\nfrom os import PathLike\nfrom typing import SupportsIndex\n\n"
+            "from . import *\n\n"
             "def Sequential(*modules: Module) -> Module: ...\n" + "".join(rows))
 
 

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, ContextManager, TypeVar
+from os import PathLike
+from typing import Any, ContextManager, SupportsIndex, TypeVar
 
 from typing_extensions import Buffer
 

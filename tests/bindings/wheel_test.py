@@ -61,6 +61,25 @@ class Wheel(unittest.TestCase):
         self.assertTrue({"halftone/libhalftone.so.0.1", "halftone/__init__.pyi", "halftone/py.typed"} <= names)
         self.assertIn(f"-cp3{sys.version_info.minor}-cp3{sys.version_info.minor}-linux_", self.wheel.name)
 
+    def test_says_what_it_is_and_under_which_licence(self):
+        content = zipfile.ZipFile(self.wheel)
+        (info,) = {name.partition("/")[0] for name in content.namelist() if ".dist-info/" in name}
+        (licence,) = (name for name in content.namelist() if name.endswith("LICENSE"))
+        self.assertIn(b"Apache License", content.read(licence))
+        metadata = content.read(f"{info}/METADATA").decode()
+        for line in (f"Requires-Python: ==3.{sys.version_info.minor}.*", "License: Apache-2.0", "Author: halftone",
+                     "Provides-Extra: numpy", "Description-Content-Type: text/markdown"):
+            self.assertIn(f"\n{line}\n", metadata)
+        self.assertIn("optimizer.step()", metadata)
+        program = metadata.partition("```python\n")[2].partition("```")[0]
+        output = run(self.python, "-I", "-c", program, cwd=self.folder, env=self.environment)
+        self.assertIn("[0, 1, 1, 0]", output)
+
+    def test_has_the_launcher_of_processes(self):
+        output = run(self.python.with_name("halftone-run"), "-n", "2", self.python, "-c", "print('started')",
+                     cwd=self.folder, env=self.environment)
+        self.assertEqual(output.count("started"), 2)
+
     def test_does_not_know_the_build_tree(self):
         for name in zipfile.ZipFile(self.wheel).namelist():
             if ".so" in name:
