@@ -15,7 +15,7 @@ namespace Halftone {
 /// waits here until newer ones push it out.
 /// </summary>
 static class Failure {
-  internal delegate void Raise(int status, IntPtr message, int nativeCode);
+  internal delegate void Raise(int status, IntPtr message, IntPtr argument, int nativeCode);
 
   private const int First = 0x40000000;
   private const int Last = 0x7FFFFFFE;
@@ -29,7 +29,8 @@ static class Failure {
   }
 
   // Native code keeps the delegate for ever, so the garbage collector must not collect it.
-  internal static readonly Raise raise = (status, message, nativeCode) => pending = Of(status, message, nativeCode);
+  internal static readonly Raise raise =
+      (status, message, argument, nativeCode) => pending = Of(status, message, argument, nativeCode);
 
   // Captured exceptions are thrown with the stack of their first throw.
   [ThreadStatic] private static ExceptionDispatchInfo pending;
@@ -48,13 +49,13 @@ static class Failure {
     thrown.Throw();
   }
 
-  private static ExceptionDispatchInfo Of(int status, IntPtr message, int nativeCode) {
+  private static ExceptionDispatchInfo Of(int status, IntPtr message, IntPtr argument, int nativeCode) {
     lock (stored) {
       var own = Take(stored.Find(one => one.Number == nativeCode));
       if (own != null) return own;
       // The library may have put its own error in place of a callback's, such as one that names a rank.
       var cause = stored.Count == 0 ? null : Take(OfThread().FirstOrDefault());
-      return ExceptionDispatchInfo.Capture(HalftoneException.Of(status, message, cause?.SourceException));
+      return ExceptionDispatchInfo.Capture(HalftoneException.Of(status, message, argument, cause?.SourceException));
     }
   }
 

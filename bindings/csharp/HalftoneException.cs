@@ -12,14 +12,22 @@ public class HalftoneException : Exception {
   /// <summary>Why the call has failed.</summary>
   public Status Status { get; }
 
+  /// <summary>The parameter at fault; null if no single argument is.</summary>
+  public string Argument { get; internal set; }
+
   internal HalftoneException(Status status, string message, Exception cause = null) : base(message, cause) {
     Status = status;
   }
 
   /// <summary>Makes the exception for a status; an unknown status of a newer library keeps its number.</summary>
-  internal static HalftoneException Of(int code, IntPtr utf8, Exception cause) {
-    string message = Decode(utf8);
-    var status = (Status)code;
+  internal static HalftoneException Of(int code, IntPtr utf8, IntPtr argument, Exception cause) {
+    var made = Of((Status)code, Decode(utf8), cause);
+    string name = Decode(argument);
+    made.Argument = name.Length == 0 ? null : name;
+    return made;
+  }
+
+  private static HalftoneException Of(Status status, string message, Exception cause) {
     switch (status) {
       case Status.InvalidArgument: return new InvalidArgumentException(status, message, cause);
       case Status.InvalidHandle: return new InvalidHandleException(message, cause);

@@ -31,6 +31,19 @@ public abstract class NativeObject : IDisposable {
 
   internal abstract void Release(IntPtr handle);
 
+  /// <summary>The class, and whether the object was disposed of.</summary>
+  public override string ToString() { return Shown(() => $"{GetType().Name}[{handle.ToInt64():x}]"); }
+
+  /// <summary>The text for programmers: of an object that can no longer be read it says why, and does not throw.</summary>
+  internal string Shown(Func<string> text) {
+    if (Volatile.Read(ref isReleased) != 0) return GetType().Name + "[disposed]";
+    try {
+      return text();
+    } catch (Exception ended) when (ended is HalftoneException || ended is ObjectDisposedException) {
+      return $"{GetType().Name}[{ended.Message}]";
+    }
+  }
+
   internal IntPtr Handle {
     get {
       if (Volatile.Read(ref isReleased) != 0) throw new ObjectDisposedException(GetType().Name);

@@ -97,7 +97,7 @@ public sealed partial class Tensor {
   }
 
   /// <summary>The values, as the library formats them.</summary>
-  public override string ToString() { return Format(); }
+  public override string ToString() { return Shown(Format); }
 
   private delegate void Use(IntPtr data, long size);
 

@@ -1,12 +1,13 @@
 """The C# classes around the native methods: one per handle, enumeration and structure, and Ops for the functions
 without an object. They are partial, so that handwritten parts join them (bindings/csharp).
 """
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import csharp_docs
 from callback_types import CallbackType
 from calls import Parameter
+from csharp_docs import CsharpDocs
 from description import class_name, constant_names, visible_fields
 from managed import EMPTY_ARRAYS, Managed, ManagedCall, options_class
 from mirrors import mirrored, value
@@ -64,9 +65,10 @@ def default_value(item: Parameter) -> str:
     return constant(item.default) if "::" in item.default else item.default
 
 
-def present(name: str, item: Parameter) -> str:
-    """Null stands for an optional array that is left out."""
-    return name if item.default else f"Packer.Required({name}, nameof({name}))"
+def present(name: str, item: Parameter, source: dict) -> str:
+    """Null stands for an optional argument that is left out."""
+    is_optional = item.default or (source.get("is_optional") and source["role"] in ("callback", "handle", "text"))
+    return name if is_optional else f"Packer.Required({name}, nameof({name}))"
 
 
 def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
@@ -75,12 +77,13 @@ def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
     if item.name == "async_op":
         return Shown("bool", name, name)
     if role == "callback":
-        return Shown(managed.callbacks[source["of"]].name(), name, f"Callbacks.Of({name})")
+        return Shown(managed.callbacks[source["of"]].name(), name, f"Callbacks.Of({present(name, item, source)})")
     if role == "handle":
-        return Shown(class_name(source["of"]), name, f"NativeObject.Reference({name})", default)
+        given = present(name, item, source)
+        return Shown(class_name(source["of"]), name, f"NativeObject.Reference({given})", default)
     if role == "handles":
         kind = class_name(source["of"]) + "[]"
-        return Shown(kind, name, f"Packer.Handles({present(name, item)})", default, True)
+        return Shown(kind, name, f"Packer.Handles({present(name, item, source)})", default, True)
     if role == "enum":
         return Shown(class_name(source["of"]), name, f"(int){name}", default)
     if role in ("options", "structure"):
@@ -90,8 +93,7 @@ def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
               "const Memory&": ("byte[]", "Packer.Bytes({0})"), "const Integers&": ("long[]", "Packer.Integers({0})")}
     if item.type in arrays:
         kind, passed = arrays[item.type]
-        given = name if kind == "string" else present(name, item)
-        return Shown(kind, name, passed.format(given), default)
+        return Shown(kind, name, passed.format(present(name, item, source)), default)
     return Shown(PLAIN[item.type], name, name, default)
 
 
@@ -141,8 +143,8 @@ def is_property(call: ManagedCall) -> bool:
 class Methods:
     """The C# text of one call."""
 
-    def __init__(self, managed: Managed, call: ManagedCall):
-        self.call = call
+    def __init__(self, managed: Managed, docs: CsharpDocs, call: ManagedCall):
+        self.docs, self.call = docs, call
         self.shown = [show(managed, call, item) for item in call.parameters]
         self.type, self.expression = result(managed, call)
         self.name = pascal(call.own_name())
@@ -169,10 +171,28 @@ class Methods:
             return self.both_ways()
         if is_property(self.call):
             return self.property(setters)
-        return self.method(self.name, self.type, self.shown, self.lines(self.shown, self.expression))
+        return self.method(self.name, self.type, self.shown, self.lines(self.shown, self.expression)) + self.of_one_dim()
+
+    def one_dim(self, items: list[Shown]) -> tuple[str, str]:
+        """The parameters with one dimension in place of several, and the arguments; empty if that is no overload."""
+        optional = [item.name for item in items if item.default]
+        if len(optional) < 2 or optional[0] != "dims":  # as the last one it is an open array
+            return "", ""
+        declared = ", ".join("long dim" if item.name == "dims" else item.declared(False) for item in items)
+        passed = ", ".join("new[] {dim}" if item.name == "dims" else item.name for item in items)
+        return declared, passed
+
+    def of_one_dim(self) -> str:
+        declared, passed = self.one_dim(self.shown)
+        if not declared:
+            return ""
+        shown = {item.name for item in self.shown} - {"dims"} | {"dim"}
+        return (self.docs.method(self.call, shown)
+                + f"  {self.modifiers}{self.type} {self.name}({declared}) {{\n"
+                f"    return {self.name}({passed});\n  }}\n\n")
 
     def method(self, name: str, kind: str, items: list[Shown], lines: str) -> str:
-        return (csharp_docs.method(self.call, {item.name for item in items}, kind != "void")
+        return (self.docs.method(self.call, {item.name for item in items}, kind != "void")
                 + f"  {self.modifiers}{kind} {name}({self.parameters(items)}) {{\n{lines}  }}\n\n")
 
     def property(self, setters: dict[str, ManagedCall]) -> str:
@@ -181,7 +201,7 @@ class Methods:
         text += self.lines([], self.expression).replace("    ", "      ") + "    }\n"
         if setter is not None:
             text += f"    set {{ {pascal(setter.name)}(value); }}\n"
-        return csharp_docs.method(self.call, set()) + text + "  }\n\n"
+        return self.docs.method(self.call, set()) + text + "  }\n\n"
 
     def both_ways(self) -> str:
         """The call that waits, and the call that returns the work."""
@@ -197,7 +217,7 @@ class Methods:
         kept = "".join(f"    GC.KeepAlive({item.name});\n" for item in self.shown if item.is_array_of_objects)
         names = ", ".join(item.name for item in self.shown)
         plain = ", ".join(f"{item.type} {item.name}" for item in self.shown)
-        return (f"{csharp_docs.method(self.call, {item.name for item in self.shown})}"
+        return (f"{self.docs.method(self.call, {item.name for item in self.shown})}"
                 f"  public {owner}({self.parameters(self.shown)}) : this(Owned.Handle, Create({names})) {{}}\n\n"
                 f"  private static IntPtr Create({plain}) {{\n    var made = {raw};\n{kept}    Failure.Check();\n"
                 f"    return made;\n  }}\n\n")
@@ -206,24 +226,26 @@ class Methods:
         """The operation as a method of its first argument."""
         rest = self.shown[1:]
         keyword = "" if self.type == "void" else "return "
-        names = ", ".join(["this", *(item.name for item in rest)])
-        return (csharp_docs.method(self.call, {item.name for item in rest})
-                + f"  public {self.type} {self.name}({self.parameters(rest)}) {{\n"
-                f"    {keyword}{OPS}.{self.name}({names});\n  }}\n\n")
+        # The operation, and the one with a single dimension.
+        forms = [(self.parameters(rest), ", ".join(item.name for item in rest)), self.one_dim(rest)]
+        return "".join(self.docs.method(self.call, set(re.findall(r"@?\w+", names)))
+                       + f"  public {self.type} {self.name}({declared}) {{\n"
+                       f"    {keyword}{OPS}.{self.name}({', '.join(filter(None, ['this', names]))});\n  }}\n\n"
+                       for index, (declared, names) in enumerate(forms) if declared or index == 0)
 
 
-def handle_class(managed: Managed, name: str) -> str:
+def handle_class(managed: Managed, docs: CsharpDocs, name: str) -> str:
     mine = class_name(name)
     calls = managed.calls_of(name)
     setters = {call.name: call for call in calls}
-    methods = "".join(Methods(managed, call).text(setters) for call in calls)
+    methods = "".join(Methods(managed, docs, call).text(setters) for call in calls)
     counted = {"Tensor": " NativeMemory.Made(this); ", "Scope": " ThreadScopes.Begun(this); "}.get(mine, "")
     if mine == "Tensor":
-        methods += "".join(Methods(managed, call).as_method() for call in managed.operations())
+        methods += "".join(Methods(managed, docs, call).as_method() for call in managed.operations())
     is_released = f"{name}_release" in managed.api.names
     release = (f" NativePINVOKE.{mine}_release(new System.Runtime.InteropServices.HandleRef(null, handle)); "
                if is_released else "")
-    return (f"{csharp_docs.text(managed.api.handles[name]['text'])}"
+    return (f"{docs.text(managed.api.handles[name]['text'])}"
             f"public sealed partial class {mine} : NativeObject {{\n"
             f"  private {mine}(Owned tag, IntPtr handle) : base(handle) {{{counted}}}\n\n"
             f"  internal static {mine} Own(IntPtr handle) {{\n"
@@ -231,18 +253,18 @@ def handle_class(managed: Managed, name: str) -> str:
             f"  internal override void Release(IntPtr handle) {{{release}}}\n\n{methods}}}\n\n")
 
 
-def operations_class(managed: Managed) -> str:
-    methods = "".join(Methods(managed, call).text({}) for call in managed.calls_of(""))
-    return (csharp_docs.text("The functions of the library that belong to no object.")
+def operations_class(managed: Managed, docs: CsharpDocs) -> str:
+    methods = "".join(Methods(managed, docs, call).text({}) for call in managed.calls_of(""))
+    return (docs.text("The functions of the library that belong to no object.")
             + f"public static partial class {OPS} {{\n{methods}}}\n\n")
 
 
-def enumeration(managed: Managed, name: str) -> str:
+def enumeration(managed: Managed, docs: CsharpDocs, name: str) -> str:
     described, mine = managed.api.enumerations[name], class_name(name)
     names = constant_names(described)
-    rows = ",\n".join(csharp_docs.text(row["text"] or row["name"], "  ")
+    rows = ",\n".join(docs.text(row["text"] or row["name"], "  ")
                       + f"  {sentence_case(names[row['name']])} = {row['value']}" for row in described["values"])
-    return f"{csharp_docs.text(described['text'])}public enum {mine} {{\n{rows}\n}}\n\n"
+    return f"{docs.text(described['text'])}public enum {mine} {{\n{rows}\n}}\n\n"
 
 
 def field_types(row: dict) -> tuple[str, str, str]:
@@ -278,7 +300,7 @@ def initial(managed: Managed, row: dict, values: dict[str, str]) -> str:
     return {"nullptr": "null", "": "0"}.get(text, text)
 
 
-def structure_class(managed: Managed, initializer: str, row: dict) -> str:
+def structure_class(managed: Managed, docs: CsharpDocs, initializer: str, row: dict) -> str:
     mine = class_name("htone_" + initializer)
     described = managed.api.structures[row["structure"]]
     fields, packs, unpacks = "", "", ""
@@ -291,11 +313,11 @@ def structure_class(managed: Managed, initializer: str, row: dict) -> str:
         if member not in shown:
             fields += f"  {kind} {name} => {default};\n\n"
             continue
-        fields += csharp_docs.text(member["text"], "  ")
+        fields += docs.text(member["text"], "  ", member["role"] == "boolean")
         fields += f"  public {kind} {name} {{ get; set; }} = {default};\n\n"
     # Settings of one kind are never a result.
     reader = "" if "kind" in row else f"  internal {mine}(Unpacker from) {{\n{unpacks}  }}\n\n"
-    return (f"{csharp_docs.text(described['text'])}public sealed class {mine} {{\n{fields}"
+    return (f"{docs.text(described['text'])}public sealed class {mine} : Fields {{\n{fields}"
             f"  /// <summary>Has the defaults of the library.</summary>\n  public {mine}() {{}}\n\n"
             f"{reader}"
             f"  internal static byte[] Pack({mine} one) {{\n    return one == null ? null : one.Packed();\n  }}\n\n"
@@ -303,8 +325,8 @@ def structure_class(managed: Managed, initializer: str, row: dict) -> str:
             f"    GC.KeepAlive(this);\n    return to.ToArray();\n  }}\n}}\n\n")
 
 
-def structures(managed: Managed) -> str:
-    return "".join(structure_class(managed, initializer, row) for initializer, row in managed.api.initializers.items()
+def structures(managed: Managed, docs: CsharpDocs) -> str:
+    return "".join(structure_class(managed, docs, initializer, row) for initializer, row in managed.api.initializers.items()
                    if row["structure"] in mirrored(managed.api))
 
 
@@ -312,9 +334,9 @@ CALLBACK_KINDS = {"tensor": "Tensor", "tensors": "Tensor[]", "module": "Module",
                   "text": "string", "integer": "long", "flags": "bool[]", "number": "double", "": "void"}
 
 
-def callback_delegate(kind: CallbackType) -> str:
+def callback_delegate(docs: CsharpDocs, kind: CallbackType) -> str:
     parameters = ", ".join(f"{CALLBACK_KINDS[type_]} {variable(name)}" for type_, name in kind.parameters)
-    return (f"{csharp_docs.text(kind.text)}"
+    return (f"{docs.text(kind.text)}"
             f"public delegate {CALLBACK_KINDS[kind.result]} {kind.name()}({parameters});\n\n")
 
 
@@ -326,16 +348,17 @@ def callback_adapter(kind: CallbackType) -> str:
             f"    return CallbackCall.Handle(call => {f'call.Give({raw})' if kind.result else raw});\n  }}\n\n")
 
 
-def callbacks(managed: Managed) -> str:
+def callbacks(managed: Managed, docs: CsharpDocs) -> str:
     kinds = managed.callbacks.values()
-    return ("".join(map(callback_delegate, kinds))
+    return ("".join(callback_delegate(docs, kind) for kind in kinds)
             + f"static class Callbacks {{\n{''.join(map(callback_adapter, kinds))}}}\n\n")
 
 
 def text(managed: Managed) -> str:
-    return (HEAD + "".join(handle_class(managed, name) for name in managed.classes())
-            + "".join(enumeration(managed, name) for name in managed.api.enumerations)
-            + callbacks(managed) + structures(managed) + operations_class(managed) + "}\n")
+    docs = CsharpDocs(managed)
+    return (HEAD + "".join(handle_class(managed, docs, name) for name in managed.classes())
+            + "".join(enumeration(managed, docs, name) for name in managed.api.enumerations)
+            + callbacks(managed, docs) + structures(managed, docs) + operations_class(managed, docs) + "}\n")
 
 
 def write(managed: Managed, path: Path) -> None:

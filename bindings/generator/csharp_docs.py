@@ -1,11 +1,13 @@
-"""XML documentation from the comments of the C header."""
+"""XML documentation from the comments of the C header, in the names of C#."""
 import re
 import textwrap
 
-from managed import ManagedCall
-from words import camel
+from managed import Managed, ManagedCall
+from vocabulary import Language, Vocabulary
+from words import camel, pascal, sentence_case
 
 WIDTH = 112
+CSHARP = Language("Ops", str, lambda call: pascal(call.own_name()), sentence_case, camel, pascal, {})
 
 
 def escaped(text: str) -> str:
@@ -20,20 +22,23 @@ def element(name: str, content: str, indent: str) -> str:
     return "".join(f"{indent}/// {line}\n" for line in lines)
 
 
-def text(paragraph: str, indent: str = "") -> str:
-    return element("summary", escaped(paragraph), indent) if paragraph else ""
+class CsharpDocs:
+    def __init__(self, managed: Managed):
+        self.words = Vocabulary(managed, CSHARP)
 
+    def text(self, paragraph: str, indent: str = "", is_boolean: bool = False) -> str:
+        return element("summary", escaped(self.words.of_value(paragraph, is_boolean)), indent) if paragraph else ""
 
-def method(call: ManagedCall, shown: set[str], returns: bool = True) -> str:
-    function = call.function
-    lines = element("summary", escaped(function["brief"]), "  ")
-    for item in call.parameters:
-        if item.text and {camel(item.name), "@" + camel(item.name)} & shown:
-            lines += element(f'param name="{camel(item.name)}"', escaped(item.text), "  ")
-    results = [argument["text"] for argument in call.results_of if argument.get("text")]
-    returned = function["returns"] or "; ".join(results)
-    if returns and call.results and returned and call.kind != "constructor":
-        lines += element("returns", escaped(returned), "  ")
-    remarks = [f"Errors: {function['errors']}" if function["errors"] else "",
-               f"Source: {function['source']}" if function["source"] else "", f"C: {function['name']}"]
-    return lines + element("remarks", escaped(" ".join(filter(None, remarks))), "  ")
+    def parameters(self, call: ManagedCall, shown: set[str]) -> str:
+        names = [(camel(item.name), item) for item in call.parameters]
+        return "".join(element(f'param name="{name}"', escaped(self.words.described(item.text, name, item.type == "bool")),
+                               "  ") for name, item in names if {name, "@" + name} & shown)
+
+    def method(self, call: ManagedCall, shown: set[str], returns: bool = True) -> str:
+        function = call.function
+        lines = element("summary", escaped(self.words.translated(function["brief"])), "  ") + self.parameters(call, shown)
+        if returns and call.results and call.kind != "constructor":
+            lines += element("returns", escaped(self.words.results(call)), "  ")
+        remarks = [f"Errors: {self.words.translated(function['errors'])}" if function["errors"] else "",
+                   f"Source: {function['source']}" if function["source"] else "", f"C: {function['name']}"]
+        return lines + element("remarks", escaped(" ".join(filter(None, remarks))), "  ")

@@ -44,10 +44,12 @@ class ManagedCall(Call):
         return self.result_type() == "Scope*"
 
     def own_name(self) -> str:
-        """With the words of the C name; the language sets the case."""
+        """With the words of the C name; the language sets the case. Where the second operand is a number instead of a
+        tensor, the name is the same: add_scalar is an overload of add.
+        """
         if self.is_scope():
             return SCOPES.get(self.function["name"], self.name.removesuffix("_begin"))
-        return self.name
+        return self.name.removesuffix("_scalar")
 
 
 class ManagedBuilder(Builder):

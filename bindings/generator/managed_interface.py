@@ -4,6 +4,7 @@
   bindings/generator/managed_interface.py api.json FOLDER
 
 halftone_managed.i       the flat functions for SWIG
+java_arguments.i         the names of arguments in Java; csharp_arguments.i in C#
 java/org/halftone/       the Java classes
 managed_reached.json     the name by which each C function is reached, and for the others why there is none
 """
@@ -12,11 +13,14 @@ import json
 import sys
 from pathlib import Path
 
+import argument_names
 import csharp_classes
 import flat_interface
 import java_classes
+import java_names
 from description import Api
 from managed import Managed
+from words import camel
 
 
 def main() -> int:
@@ -27,6 +31,9 @@ def main() -> int:
     managed = Managed(Api(options.description))
     options.folder.mkdir(parents=True, exist_ok=True)
     (options.folder / "halftone_managed.i").write_text(flat_interface.text(managed), encoding="utf-8")
+    for language, identifier in (("java", java_names.identifier), ("csharp", camel)):
+        (options.folder / f"{language}_arguments.i").write_text(argument_names.text(managed, identifier),
+                                                                encoding="utf-8")
     java_classes.write(managed, options.folder / "java/org/halftone")
     csharp_classes.write(managed, options.folder / "csharp/Halftone.cs")
     reached = {"reached": managed.reached, "left_out": managed.left_out}

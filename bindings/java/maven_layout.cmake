@@ -1,7 +1,6 @@
-# Writes the folder from which Maven makes the jar: pom.xml, src/main/java and src/main/resources. Run by a target of
-# CMakeLists.txt, which sets OUTPUT, POM, SOURCES, GENERATED and RESOURCES.
-file(REMOVE_RECURSE ${OUTPUT}/src)
-file(GLOB generated ${GENERATED}/*.java)
-file(COPY ${SOURCES} ${generated} DESTINATION ${OUTPUT}/src/main/java/org/halftone)
-file(COPY ${RESOURCES} DESTINATION ${OUTPUT}/src/main/resources/org/halftone)
+# Adds to the sources what Maven needs beside them: pom.xml and src/main/resources. Run by a target of CMakeLists.txt, which
+# sets OUTPUT, POM and CLASSES.
+file(REMOVE_RECURSE ${OUTPUT}/src/main/resources)
+file(COPY ${CLASSES}/org/halftone/natives DESTINATION ${OUTPUT}/src/main/resources/org/halftone)
+file(COPY ${CLASSES}/META-INF DESTINATION ${OUTPUT}/src/main/resources)
 file(COPY_FILE ${POM} ${OUTPUT}/pom.xml ONLY_IF_DIFFERENT)

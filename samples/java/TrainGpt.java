@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import org.halftone.*;
-import org.halftone.Module;  // not java.lang.Module
 
 /**
  * Trains a GPT on the bytes of a text in BF16 and prints its loss on the last tenth of the text.
@@ -33,7 +32,7 @@ public final class TrainGpt {
     }
 
     /** The mean loss of the next batch. */
-    Tensor nextLoss(Module model) {
+    Tensor nextLoss(Block model) {
       batches.advance();
       Tensor logits = model.forward(batches.tensor(0));
       return Halftone.crossEntropy(logits.reshape(-1, logits.shape()[2]), batches.tensor(1).reshape(-1));
@@ -47,7 +46,7 @@ public final class TrainGpt {
   private final Windows windows;
   private final Windows heldOut;
   private final long steps;
-  private final Module model;
+  private final Block model;
   private final Fsdp shared;
   private final Optimizer optimizer;
 
@@ -59,7 +58,7 @@ public final class TrainGpt {
     heldOut = new Windows(tokens(text, cut, text.length),
         new SamplerOptions().batchSize(BATCH).shuffle(false).dropLast(false));
     steps = Math.min(limit, windows.sampler.batchesPerEpoch());
-    model = Module.transformer(device,
+    model = Block.transformer(device,
         new TransformerOptions().vocabulary(256).positions(CONTEXT).layers(2).width(64).heads(4));
     shared = group == null ? null : new Fsdp(model, group, null,
         new FsdpOptions().unitKind("transformer_block").unitElements(1).weightDtype(Dtype.BF16));
@@ -79,7 +78,7 @@ public final class TrainGpt {
 
   private Checkpoint openCheckpoint(String folder) {
     var checkpoint = group == null ? new Checkpoint(context, folder) : Checkpoint.shared(context, folder, group);
-    checkpoint.addModule("model", model);
+    checkpoint.addBlock("model", model);
     checkpoint.addOptimizer("optimizer", optimizer);
     checkpoint.addSampler("sampler", windows.sampler);
     return checkpoint;

@@ -25,7 +25,7 @@ abstract class Callbacks {
   }
 
   protected static void same(Tensor actual, float... expected) {
-    Suite.check(Arrays.equals(actual.read(), expected), actual);
+    Suite.check(Arrays.equals(actual.toFloatArray(), expected), actual);
   }
 
   /** The exception is the first one of the callback itself, with its stack. */

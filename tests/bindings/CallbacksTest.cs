@@ -72,7 +72,7 @@ sealed class CallbacksTest : Callbacks {
   }
 
   static void NoFunctionIsRefused() {
-    Suite.Raises(Status.InvalidArgument, "callback is NULL", () => Module.Relu().AddForwardHook(null));
+    Suite.IsMissing("callback", () => Module.Relu().AddForwardHook(null));
   }
 
   static void SchedulesAreFunctionsOfTheStep() {

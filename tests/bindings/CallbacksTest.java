@@ -15,7 +15,7 @@ import org.halftone.Group;
 import org.halftone.Halftone;
 import org.halftone.Hook;
 import org.halftone.LinearOptions;
-import org.halftone.Module;
+import org.halftone.Block;
 import org.halftone.Optimizer;
 import org.halftone.Schedule;
 import org.halftone.Scope;
@@ -27,7 +27,7 @@ import org.halftone.Tensor;
 /** Hooks, schedules, reductions and the log, which are functions of Java, and what these throw. Run by CTest. */
 public final class CallbacksTest extends Callbacks {
   private static void anErrorOfTheLibraryInsideKeepsItsClass() throws Exception {
-    Module model = Module.custom((self, inputs) -> new Tensor[] {inputs[0].add(tensor(1, 2, 3))});
+    Block model = Block.custom((self, inputs) -> new Tensor[] {inputs[0].add(tensor(1, 2, 3))});
     try {
       model.forward(tensor(1, 2));
     } catch (ShapeMismatchException error) {
@@ -38,15 +38,15 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void hooksSeeAndReplace() {
-    Module layer = Module.relu();
+    Block layer = Block.relu();
     Tensor x = variable(-1, 2);
     List<String> seen = new ArrayList<>();
     try (Hook before = layer.addForwardPreHook((self, inputs) -> new Tensor[] {inputs[0].neg()});
         Hook after = layer.addForwardHook((self, inputs, outputs) -> {
-          seen.add(inputs[0].read()[0] + " " + outputs[0].read()[0]);
-          return new Tensor[] {outputs[0].mulScalar(3)};
+          seen.add(inputs[0].toFloatArray()[0] + " " + outputs[0].toFloatArray()[0]);
+          return new Tensor[] {outputs[0].mul(3)};
         });
-        Hook gradient = x.addGradientHook(one -> one.mulScalar(10))) {
+        Hook gradient = x.addGradientHook(one -> one.mul(10))) {
       Tensor y = layer.forward(x);
       same(y, 3, 0);
       y.sum().backward();
@@ -54,8 +54,8 @@ public final class CallbacksTest extends Callbacks {
     }
     same(layer.forward(x), 0, 2);
     Suite.equal(seen, List.of("1.0 1.0"));
-    Module linear = Module.linear(device, 2, 1);
-    linear.parameter(0).addPostAccumulateHook(parameter -> seen.add(Arrays.toString(parameter.grad().read())));
+    Block linear = Block.linear(device, 2, 1);
+    linear.parameter(0).addPostAccumulateHook(parameter -> seen.add(Arrays.toString(parameter.grad().toFloatArray())));
     linear.forward(Tensor.of(device, new float[] {1, 2}, 1, 2)).sum().backward();
     Suite.equal(seen.get(1), "[1.0, 2.0]");
   }
@@ -63,7 +63,7 @@ public final class CallbacksTest extends Callbacks {
   private static void argumentsThatAHookKeepsStay() {
     List<Tensor> kept = new ArrayList<>();
     try (Scope scope = Scope.begin()) {
-      Module layer = Module.relu();
+      Block layer = Block.relu();
       layer.addForwardHook((self, inputs, outputs) -> {
         kept.addAll(List.of(inputs[0], outputs[0]));
         return null;
@@ -77,7 +77,7 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private interface Adding {
-    Hook to(Module layer, Tensor x);
+    Hook to(Block layer, Tensor x);
   }
 
   private static void hooksPassExceptionsOn() throws Exception {
@@ -88,7 +88,7 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void throwing(Adding adding) throws Exception {
-    Module layer = Module.linear(device, 2, 1);
+    Block layer = Block.linear(device, 2, 1);
     Tensor x = Tensor.of(device, new float[] {1, 2}, 1, 2);
     x.setRequiresGrad(true);
     Hook hook = adding.to(layer, x);
@@ -98,11 +98,11 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void noFunctionIsRefused() throws Exception {
-    Suite.raises(Status.INVALID_ARGUMENT, "callback is NULL", () -> Module.relu().addForwardHook(null));
+    Suite.isMissing("callback", () -> Block.relu().addForwardHook(null));
   }
 
   private static void schedulesAreFunctionsOfTheStep() throws Exception {
-    Optimizer optimizer = Optimizer.adamw(Module.linear(device, 2, 1), new AdamwOptions().lr(0.5));
+    Optimizer optimizer = Optimizer.adamw(Block.linear(device, 2, 1), new AdamwOptions().lr(0.5));
     optimizer.setSchedule(Schedule.callback(position -> 0.5 / (1 + position)));
     Suite.equal(optimizer.lr(), 0.25);
     optimizer.setSchedule(Schedule.callback(position -> wall()));
@@ -110,13 +110,13 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void aReductionAveragesABucket() throws Exception {
-    Module layer = Module.linear(device, 2, 1, new LinearOptions().bias(false));
+    Block layer = Block.linear(device, 2, 1, new LinearOptions().bias(false));
     Group group = new Group(device, "single");
     DistributedDataParallel replicated = new DistributedDataParallel(layer, group);
     List<Long> seen = new ArrayList<>();
     replicated.setReduction((bucket, index) -> {
       seen.add(index);
-      bucket.write(bucket.mulScalar(0.5).read());
+      bucket.write(bucket.mul(0.5).toFloatArray());
     });
     Tensor x = Tensor.of(device, new float[] {1, 2}, 1, 2);
     layer.forward(x).sum().backward();
@@ -169,7 +169,7 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void exceptionsOfThreadsAreKeptApart() throws Exception {
-    Module layer = Module.relu();
+    Block layer = Block.relu();
     layer.addForwardPreHook((self, inputs) -> {
       throw new IllegalStateException(Thread.currentThread().getName());
     });
@@ -181,7 +181,7 @@ public final class CallbacksTest extends Callbacks {
     Suite.check(wrong.isEmpty(), wrong);
   }
 
-  private static void failOften(Module layer, List<String> wrong) {
+  private static void failOften(Block layer, List<String> wrong) {
     String name = Thread.currentThread().getName();
     for (int i = 0; i < 50; ++i) {
       try (Tensor x = tensor(1)) {
@@ -205,7 +205,7 @@ public final class CallbacksTest extends Callbacks {
   }
 
   private static void addHook(float[] kept) {
-    Module layer = Module.relu();
+    Block layer = Block.relu();
     layer.addForwardHook((self, inputs, outputs) -> {
       kept[0] = 1;
       return null;

@@ -4,21 +4,21 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.halftone.CustomFunction;
-import org.halftone.CustomModule;
+import org.halftone.CustomBlock;
 import org.halftone.CustomOptions;
-import org.halftone.Module;
+import org.halftone.Block;
 import org.halftone.Parameter;
 import org.halftone.Status;
 import org.halftone.Tensor;
 
 /** Modules and functions of Java, and what they throw. Run by CTest. */
 public final class CustomTest extends Callbacks {
-  private static final class Residual extends CustomModule {
-    private final Module inner;
+  private static final class Residual extends CustomBlock {
+    private final Block inner;
     private final Parameter scale;
 
     Residual(long width) {
-      inner = child("inner", Module.linear(device, width, width));
+      inner = child("inner", Block.linear(device, width, width));
       scale = parameter("scale", new Parameter("scale", tensor(2)));
     }
 
@@ -28,7 +28,7 @@ public final class CustomTest extends Callbacks {
     }
   }
 
-  private static final class Gate extends CustomModule {
+  private static final class Gate extends CustomBlock {
     Gate() {
       super(new CustomOptions().inputCount(2).outputCount(2));
     }
@@ -40,7 +40,7 @@ public final class CustomTest extends Callbacks {
   }
 
   private static void aModuleHasItsParts() {
-    Module model = Module.sequential(new Residual(2).module(), Module.relu());
+    Block model = Block.sequential(new Residual(2).block(), Block.relu());
     String[] names = {"0.inner.weight", "0.inner.bias", "0.scale"};
     List<String> found = new ArrayList<>();
     for (long i = 0; i < model.parameterCount(); ++i) found.add(model.parameterName(i));
@@ -52,16 +52,16 @@ public final class CustomTest extends Callbacks {
   }
 
   private static void aModuleRunsAfterItsObjectIsGone() throws InterruptedException {
-    Module model = Module.sequential(new Residual(2).module());
+    Block model = Block.sequential(new Residual(2).block());
     Tensor x = Tensor.of(device, new float[] {1, 2}, 1, 2);
-    float[] first = model.forward(x).read();
+    float[] first = model.forward(x).toFloatArray();
     System.gc();
     Thread.sleep(20);
     same(model.forward(x), first);
   }
 
   private static void severalInputsAndOutputs() throws Exception {
-    Module gate = new Gate().module();
+    Block gate = new Gate().block();
     Tensor x = tensor(1, 2);
     Tensor[] made = gate.forwardN(new Tensor[] {x, tensor(0, 1)}, null, 2);
     same(made[0], 0, 2);
@@ -71,12 +71,12 @@ public final class CustomTest extends Callbacks {
   }
 
   private static void wrongResultsAreNamed() throws Exception {
-    Module two = Module.custom((self, inputs) -> new Tensor[] {inputs[0], inputs[0]});
+    Block two = Block.custom((self, inputs) -> new Tensor[] {inputs[0], inputs[0]});
     Suite.raises(Status.INVALID_ARGUMENT, "the function returned 2 tensors, expected 1",
         () -> two.forward(tensor(1)));
-    Module none = Module.custom((self, inputs) -> null);
+    Block none = Block.custom((self, inputs) -> null);
     Suite.raises(Status.INVALID_HANDLE, "", () -> none.forward(tensor(1)));
-    Module closed = Module.custom((self, inputs) -> {
+    Block closed = Block.custom((self, inputs) -> {
       Tensor made = inputs[0].neg();
       made.close();
       return new Tensor[] {made};
@@ -85,10 +85,10 @@ public final class CustomTest extends Callbacks {
   }
 
   private static void exceptionsPassEveryLevel() throws Exception {
-    Module inner = Module.custom((self, inputs) -> wall());
-    Module outer = Module.custom((self, inputs) -> new Tensor[] {inner.forward(inputs[0])});
-    arrives(() -> Module.sequential(Module.sequential(outer)).forward(tensor(1)));
-    Module fails = Module.custom((self, inputs) -> {
+    Block inner = Block.custom((self, inputs) -> wall());
+    Block outer = Block.custom((self, inputs) -> new Tensor[] {inner.forward(inputs[0])});
+    arrives(() -> Block.sequential(Block.sequential(outer)).forward(tensor(1)));
+    Block fails = Block.custom((self, inputs) -> {
       throw new StackOverflowError();
     });
     try {
@@ -108,20 +108,20 @@ public final class CustomTest extends Callbacks {
 
     @Override
     protected Tensor[] backward(Saved saved, Tensor[] gradients) {
-      return new Tensor[] {saved.tensors()[0].mulScalar(2).mul(gradients[0])};
+      return new Tensor[] {saved.tensors()[0].mul(2).mul(gradients[0])};
     }
   }
 
   private static final class Swap extends CustomFunction {
     @Override
     protected Tensor[] forward(Saved saved, Tensor[] inputs) {
-      return new Tensor[] {inputs[1].addScalar(0), inputs[0].addScalar(0)};
+      return new Tensor[] {inputs[1].add(0), inputs[0].add(0)};
     }
 
     @Override
     protected Tensor[] backward(Saved saved, Tensor[] gradients) {
       Suite.check(gradients[0] == null && saved.needsGrad(0) && !saved.needsGrad(1), "needs");
-      return new Tensor[] {gradients[1].mulScalar(5), null};
+      return new Tensor[] {gradients[1].mul(5), null};
     }
   }
 
@@ -134,7 +134,7 @@ public final class CustomTest extends Callbacks {
 
     @Override
     protected Tensor[] forward(Saved saved, Tensor[] inputs) throws IOException {
-      return inForward ? wall() : new Tensor[] {inputs[0].mulScalar(1)};
+      return inForward ? wall() : new Tensor[] {inputs[0].mul(1)};
     }
 
     @Override
@@ -157,7 +157,7 @@ public final class CustomTest extends Callbacks {
   private static void functionsPassExceptionsOn() throws Exception {
     Tensor x = variable(1);
     arrives(() -> new Failing(true).apply(x));
-    Suite.check(x.addScalar(1).requiresGrad(), "recording is off");
+    Suite.check(x.add(1).requiresGrad(), "recording is off");
     Tensor y = new Failing(false).apply(x)[0].sum();
     arrives(y::backward);
   }

@@ -18,13 +18,13 @@ static class LifetimeTest {
 
   static void DroppedTensorsAreReleased() {
     var x = Tensor.From(device, new[] {1f});
-    for (int i = 0; i < 100000; ++i) x.AddScalar(1);
+    for (int i = 0; i < 100000; ++i) x.Add(1);
   }
 
   static void DroppedTensorsGiveTheirMemoryBack() {
     var x = Tensor.Zeros(device, Dtype.F32, 1 << 20);
     long before = Kilobytes("VmRSS");
-    for (int i = 0; i < 500; ++i) x.AddScalar(1);
+    for (int i = 0; i < 500; ++i) x.Add(1);
     long grown = (Kilobytes("VmHWM") - before) >> 10;
     Console.WriteLine("500 dropped tensors of 4 MB: " + grown + " MB");
     Suite.Check(grown < 200, grown + " MB");
@@ -240,7 +240,7 @@ static class LifetimeTest {
     var x = Tensor.From(device, new[] {1f});
     x.Dispose();
     x.Dispose();
-    Suite.IsDisposed("Tensor", () => x.AddScalar(1));
+    Suite.IsDisposed("Tensor", () => x.Add(1));
     Suite.IsDisposed("Tensor", () => x.ToArray<float>());
     Suite.IsDisposed("Tensor", () => Ops.Cat(new[] {x}, 0));
     Suite.IsDisposed("Tensor", () => Ops.Keep(x));

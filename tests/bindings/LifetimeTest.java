@@ -20,13 +20,13 @@ public final class LifetimeTest {
 
   private static void droppedTensorsAreReleased() {
     Tensor x = Tensor.of(device, new float[] {1});
-    for (int i = 0; i < 100_000; ++i) x.addScalar(1);
+    for (int i = 0; i < 100_000; ++i) x.add(1);
   }
 
   private static void droppedTensorsGiveTheirMemoryBack() throws Exception {
     Tensor x = Tensor.zeros(device, Dtype.F32, 1 << 20);
     long before = kilobytes("VmRSS");
-    for (int i = 0; i < 500; ++i) x.addScalar(1);
+    for (int i = 0; i < 500; ++i) x.add(1);
     long grown = (kilobytes("VmHWM") - before) >> 10;
     System.out.println("500 dropped tensors of 4 MB: " + grown + " MB");
     Suite.check(grown < 200, grown + " MB");
@@ -38,8 +38,8 @@ public final class LifetimeTest {
     Tensor inside;
     Tensor kept;
     try (Scope scope = Scope.begin()) {
-      inside = outside.addScalar(1);
-      kept = Halftone.keep(outside.addScalar(2));
+      inside = outside.add(1);
+      kept = Halftone.keep(outside.add(2));
       Suite.equal(Halftone.liveHandles(), before + 4);  // with the scope
     }
     Suite.equal(Halftone.liveHandles(), before + 2);
@@ -55,7 +55,7 @@ public final class LifetimeTest {
       Tensor x = Tensor.of(device, new float[] {1});
       Tensor[] made = new Tensor[1];
       try (Scope inner = Scope.begin()) {
-        made[0] = x.addScalar(1);
+        made[0] = x.add(1);
         throw new IllegalStateException();
       } catch (IllegalStateException expected) {
         Suite.equal(x.item(), 1.0);
@@ -68,9 +68,9 @@ public final class LifetimeTest {
     Tensor x = Tensor.of(device, new float[] {1, 2}, 1, 2);
     x.setRequiresGrad(true);
     try (Scope scope = Halftone.noGrad()) {
-      Suite.check(!x.addScalar(1).requiresGrad(), "recorded");
+      Suite.check(!x.add(1).requiresGrad(), "recorded");
     }
-    Suite.check(x.addScalar(1).requiresGrad(), "not recorded");
+    Suite.check(x.add(1).requiresGrad(), "not recorded");
     try (Scope scope = Halftone.autocast(Dtype.BF16)) {
       Suite.equal(x.matmul(x.transpose(0, 1)).dtype(), Dtype.BF16);
     }
@@ -95,7 +95,7 @@ public final class LifetimeTest {
   private static boolean records() {
     Tensor x = Tensor.of(device, new float[] {1});
     x.setRequiresGrad(true);
-    return x.addScalar(1).requiresGrad();
+    return x.add(1).requiresGrad();
   }
 
   private static void aModeThatAnotherThreadClosesEndsAtItsThreadsNextCall() throws Exception {
@@ -133,8 +133,8 @@ public final class LifetimeTest {
     Tensor x = Tensor.of(device, new float[] {1});
     x.close();
     x.close();
-    Suite.isClosed("Tensor", () -> x.addScalar(1));
-    Suite.isClosed("Tensor", x::read);
+    Suite.isClosed("Tensor", () -> x.add(1));
+    Suite.isClosed("Tensor", x::toFloatArray);
     Suite.isClosed("Tensor", () -> Halftone.cat(new Tensor[] {x}, 0));
     Suite.isClosed("Tensor", () -> Halftone.keep(x));
   }

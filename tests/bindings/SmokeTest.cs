@@ -59,12 +59,7 @@ static class SmokeTest {
   static void ShortAndMissingArraysAreErrors(Device device) {
     using (var tensor = new Tensor(device, Dtype.F32, 2)) {
       Raises<HalftoneException>(Status.BufferTooSmall, "htone_tensor_read", () => tensor.Read(new float[1]));
-      try {
-        tensor.Read<float>(null);
-      } catch (ArgumentNullException) {
-        return;
-      }
-      throw new Exception("nothing was thrown");
+      Suite.IsMissing("values", () => tensor.Read<float>(null));
     }
   }
 
@@ -97,7 +92,7 @@ static class SmokeTest {
       Suite.Check(Ops.LiveHandles() == before - 1, "live handles " + Ops.LiveHandles());
       Suite.IsDisposed("Tensor", () => closed.Fill(1));
       Suite.IsDisposed("Tensor", () => alive.Add(closed));
-      Raises<InvalidHandleException>(Status.InvalidHandle, "htone_add", () => alive.Add(null));
+      Suite.IsMissing("b", () => alive.Add(null));
     }
   }
 

@@ -7,7 +7,6 @@ import org.halftone.Dtype;
 import org.halftone.Halftone;
 import org.halftone.HalftoneException;
 import org.halftone.InvalidArgumentException;
-import org.halftone.InvalidHandleException;
 import org.halftone.OutOfMemoryException;
 import org.halftone.ShapeMismatchException;
 import org.halftone.Status;
@@ -49,7 +48,7 @@ public final class SmokeTest {
         a.fill(1.5);
         b.fill(-0.25);
         try (Tensor c = a.add(b)) {
-          check(Arrays.equals(c.read(), new float[] {1.25f, 1.25f, 1.25f, 1.25f, 1.25f, 1.25f}), "values");
+          check(Arrays.equals(c.toFloatArray(), new float[] {1.25f, 1.25f, 1.25f, 1.25f, 1.25f, 1.25f}), "values");
           check(Arrays.equals(c.shape(), new long[] {2, 3}) && c.numel() == 6, "shape");
           check(c.dtype() == dtype, "dtype " + c.dtype());
         }
@@ -60,8 +59,8 @@ public final class SmokeTest {
   private static void scalarAndEmptyTensors(Device device) {
     try (Tensor scalar = new Tensor(device, Dtype.F32); Tensor empty = new Tensor(device, Dtype.F32, 0, 3)) {
       scalar.fill(7);
-      check(Arrays.equals(scalar.read(), new float[] {7}) && scalar.shape().length == 0, "scalar");
-      check(empty.read().length == 0 && Arrays.equals(empty.shape(), new long[] {0, 3}), "empty");
+      check(Arrays.equals(scalar.toFloatArray(), new float[] {7}) && scalar.shape().length == 0, "scalar");
+      check(empty.toFloatArray().length == 0 && Arrays.equals(empty.shape(), new long[] {0, 3}), "empty");
     }
   }
 
@@ -79,13 +78,20 @@ public final class SmokeTest {
     }
   }
 
-  private static void readWantsADirectBufferThatIsLargeEnough(Device device) {
+  private static void readTakesBuffersOfAnyOrder(Device device) {
     try (Tensor tensor = new Tensor(device, Dtype.F32, 2)) {
+      tensor.fill(3);
       FloatBuffer swapped = ByteBuffer.allocateDirect(8).order(ByteOrder.BIG_ENDIAN).asFloatBuffer();
-      FloatBuffer readOnly = directFloats(2).asReadOnlyBuffer();
-      for (FloatBuffer wrong : new FloatBuffer[] {FloatBuffer.allocate(2), swapped, readOnly}) {
-        check(rejects(tensor, wrong), wrong + " was accepted");
+      for (FloatBuffer buffer : new FloatBuffer[] {FloatBuffer.allocate(2), swapped}) {
+        tensor.read(buffer);
+        check(buffer.get(1) == 3 && buffer.position() == 0, buffer.toString());
       }
+    }
+  }
+
+  private static void readWantsAWritableBufferThatIsLargeEnough(Device device) {
+    try (Tensor tensor = new Tensor(device, Dtype.F32, 2)) {
+      check(rejects(tensor, directFloats(2).asReadOnlyBuffer()), "a read-only buffer was accepted");
       Runnable small = () -> tensor.read(directFloats(1));
       raises(HalftoneException.class, Status.BUFFER_TOO_SMALL, "htone_tensor_read", small);
     }
@@ -133,7 +139,7 @@ public final class SmokeTest {
       check(Halftone.liveHandles() == before - 1, "live handles " + Halftone.liveHandles());
       Suite.isClosed("Tensor", () -> closed.fill(1));
       Suite.isClosed("Tensor", () -> alive.add(closed));
-      raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_add", () -> alive.add(null));
+      Suite.isMissing("b", () -> alive.add(null));
     }
   }
 
@@ -207,7 +213,8 @@ public final class SmokeTest {
     test("valuesAreRight", device, SmokeTest::valuesAreRight);
     test("scalarAndEmptyTensors", device, SmokeTest::scalarAndEmptyTensors);
     test("readFillsABufferFromItsPosition", device, SmokeTest::readFillsABufferFromItsPosition);
-    test("readWantsADirectBufferThatIsLargeEnough", device, SmokeTest::readWantsADirectBufferThatIsLargeEnough);
+    test("readTakesBuffersOfAnyOrder", device, SmokeTest::readTakesBuffersOfAnyOrder);
+    test("readWantsAWritableBufferThatIsLargeEnough", device, SmokeTest::readWantsAWritableBufferThatIsLargeEnough);
     test("shapeMismatchNamesFunctionAndArgument", device, SmokeTest::shapeMismatchNamesFunctionAndArgument);
     test("eachStatusHasItsKind", device, SmokeTest::eachStatusHasItsKind);
     test("textThatIsNoUtf8Survives", device, SmokeTest::textThatIsNoUtf8Survives);

@@ -39,7 +39,7 @@ public final class SourcesTest extends Callbacks {
     batches.advance();
     batches.advance();
     same(batches.tensor(0), 2, -2, 3, -3);
-    Suite.check(Arrays.equals(batches.tensor(1).readLongs(), new long[] {20, 30}), "labels");
+    Suite.check(Arrays.equals(batches.tensor(1).toLongArray(), new long[] {20, 30}), "labels");
   }
 
   private static void batchesPassExceptionsOnAndStayAtTheirPlace() throws Exception {
@@ -144,7 +144,7 @@ public final class SourcesTest extends Callbacks {
         Group group = new Group(shared, "threads", store, new GroupOptions().rank(mine).size(2));
         Tensor x = Tensor.of(shared, new float[] {mine + 1});
         group.allReduce(ReduceOp.SUM, x, x);
-        sums[mine] = x.read()[0];
+        sums[mine] = x.toFloatArray()[0];
       }));
     }
     threads.forEach(Thread::start);

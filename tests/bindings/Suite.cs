@@ -40,6 +40,17 @@ sealed class Suite {
     throw new Exception("nothing was thrown");
   }
 
+  /// <summary>Expects the exception of an argument that is null.</summary>
+  public static void IsMissing(string argument, Action call) {
+    try {
+      call();
+    } catch (ArgumentNullException error) {
+      Equal(error.ParamName, argument);
+      return;
+    }
+    throw new Exception("nothing was thrown");
+  }
+
   // Collects until at most so many are alive. One try may be too few: another thread may hold an object for a moment.
   static bool CollectedTo(long handles, int tries) {
     for (int i = 0; i < tries && Ops.LiveHandles() > handles; ++i) {

@@ -42,6 +42,17 @@ final class Suite {
     throw new AssertionError("nothing was thrown");
   }
 
+  /** Expects the exception of an argument that is null. */
+  static void isMissing(String argument, Case call) throws Exception {
+    try {
+      call.run();
+    } catch (NullPointerException error) {
+      equal(error.getMessage(), argument);
+      return;
+    }
+    throw new AssertionError("nothing was thrown");
+  }
+
   /** Cleaning runs on another thread, some time after the collection. */
   static boolean collectedTo(long handles) throws InterruptedException {
     for (int i = 0; i < 500 && Halftone.liveHandles() != handles; ++i) {

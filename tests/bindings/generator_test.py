@@ -4,6 +4,7 @@
 """
 
 import copy
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -124,7 +125,7 @@ class Classes(unittest.TestCase):
 
     def test_a_function_of_the_caller_has_a_type(self):
         managed = Managed(api)
-        self.assertIn("Tensor[] call(Module module, Tensor[] inputs, Tensor[] outputs) throws Exception;",
+        self.assertIn("Tensor[] call(Block block, Tensor[] inputs, Tensor[] outputs) throws Exception;",
                       java_classes.classes(managed)["ForwardHookFunction"])
         made = csharp_classes.text(managed)
         self.assertIn("public delegate Tensor[] BackwardFunction(Tensor[] saved, Tensor[] gradOutputs, "
@@ -142,6 +143,31 @@ class Classes(unittest.TestCase):
         for made in (java_classes.classes(managed)["Halftone"], csharp_classes.text(managed)):
             self.assertIn("Returns the k largest or smallest elements", made)
             self.assertIn("C: htone_topk", made)
+
+    def test_the_documentation_has_the_names_of_the_language(self):
+        managed = Managed(api)
+        java, csharp = "".join(java_classes.classes(managed).values()), csharp_classes.text(managed)
+        self.assertIn("@param retainGraph true keeps the saved tensors", java)
+        self.assertIn("Makes a block that applies {@code Halftone.relu}", java)
+        self.assertIn("{@code Dtype.BF16}", java)
+        self.assertIn("<c>Ops.Relu</c>", csharp)
+        self.assertIn("<c>Dtype.BF16</c>", csharp)
+        for made in (java, csharp):
+            text = re.sub(r"C:\s+(///\s+)?htone_\w+", "", made)
+            names = re.findall(r"\bhtone_\w+|\bHTONE_\w+|\bNULL\b", text)
+            # The version of the headers, which no language reads, and text in quotes.
+            self.assertEqual(set(names) - {"HTONE_VERSION_TEXT", "HTONE_VERSION_NUMBER"},
+                             {"htone_mul", "htone_module_create_"})
+
+    def test_java_has_no_name_of_the_packages_that_programs_import(self):
+        names = set(java_classes.classes(Managed(api)))
+        self.assertIn("Block", names)
+        self.assertFalse(names & {"Module", "Function", "Process", "Record", "Compiler", "Package", "Thread"})
+
+    def test_a_second_operand_may_be_a_number(self):
+        managed = Managed(api)
+        self.assertIn("public static Tensor add(Tensor input, double number) {", java_classes.classes(managed)["Halftone"])
+        self.assertIn("public static Tensor Add(Tensor input, double number) {", csharp_classes.text(managed))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ cmake = build = java = jar = classes = ""
 
 def names(archive):
     with zipfile.ZipFile(archive) as content:
-        return {name for name in content.namelist() if name.startswith("org/") and not name.endswith("/")}
+        return {name for name in content.namelist()
+                if not name.endswith("/") and not name.startswith(("META-INF/MANIFEST", "META-INF/maven/"))}
 
 
 class Maven(unittest.TestCase):

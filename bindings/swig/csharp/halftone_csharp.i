@@ -8,11 +8,13 @@
 #include "dlpack.h"
 %}
 
+%include "csharp_arguments.i"
+
 %include "stdint.i"
 
 %insert(runtime) %{
 /* Managed code registers a function that makes an exception pending. */
-typedef void(SWIGSTDCALL* HalftoneRaise)(int status, const char* message, int native_code);
+typedef void(SWIGSTDCALL* HalftoneRaise)(int status, const char* message, const char* argument, int native_code);
 static HalftoneRaise raise_managed = nullptr;
 
 extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callback) { raise_managed = callback; }
@@ -22,10 +24,11 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    raise_managed(error.info.status, error.info.message, error.info.native_code);
+    raise_managed(error.info.status, error.info.message, ht::argument_name(ht::kArguments, error.info),
+                  error.info.native_code);
     return $null;
   } catch (const std::bad_alloc&) {
-    raise_managed(HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory", 0);
+    raise_managed(HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory", "", 0);
     return $null;
   }
 }

@@ -18,14 +18,16 @@ inline jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size) {
 
 // Throws the exception of a status, or that of the callback which has this native code. The message is passed as bytes:
 // it may quote a name from the caller, and NewStringUTF requires modified UTF-8.
-inline void raise(JNIEnv* env, int status, const char* text, int native_code = 0) {
+inline void raise(JNIEnv* env, int status, const char* text, const char* argument_text, int native_code) {
   jclass type = env->FindClass("org/halftone/Failures");
   if (type == nullptr) return;
-  jmethodID of = env->GetStaticMethodID(type, "of", "(I[BI)Ljava/lang/Throwable;");
+  jmethodID of = env->GetStaticMethodID(type, "of", "(I[B[BI)Ljava/lang/Throwable;");
   if (of == nullptr) return;
   jbyteArray message = to_bytes(env, text, strlen(text));
   if (message == nullptr) return;
-  jobject exception = env->CallStaticObjectMethod(type, of, jint(status), message, jint(native_code));
+  jbyteArray argument = to_bytes(env, argument_text, strlen(argument_text));
+  if (argument == nullptr) return;
+  jobject exception = env->CallStaticObjectMethod(type, of, jint(status), message, argument, jint(native_code));
   if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(exception));
 }
 

@@ -7,7 +7,10 @@
 #include <memory>
 
 #include "callables.h"
+#include "dlpack.h"
 %}
+
+%include "java_arguments.i"
 
 %include "stdint.i"
 
@@ -23,10 +26,11 @@
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    ht::raise(jenv, error.info.status, error.info.message, error.info.native_code);
+    ht::raise(jenv, error.info.status, error.info.message, ht::argument_name(ht::kArguments, error.info),
+              error.info.native_code);
     return $null;
   } catch (const std::bad_alloc&) {
-    ht::raise(jenv, HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory");
+    ht::raise(jenv, HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory", "", 0);
     return $null;
   }
 }
@@ -55,6 +59,7 @@
 %halftone_plain(jobject, Object, const ht::Numbers&)
 %halftone_plain(jobject, java.nio.Buffer, const ht::DirectBuffer&)
 %halftone_plain(jobject, Callback, ht::Callback&)
+%halftone_plain(jobject, java.nio.ByteBuffer, ht::LentMemory)
 
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
 %typemap(in) const char* (std::string copy) {
@@ -100,6 +105,7 @@
 %feature("novaluewrapper") ht::Bytes;
 %typemap(out) ht::Integers "$result = ht::from_integers(jenv, $1);"
 %typemap(out) ht::Bytes "$result = ht::to_bytes(jenv, $1.content.data(), $1.content.size());"
+%typemap(out) ht::LentMemory "$result = jenv->NewDirectByteBuffer($1.data, $1.size);"
 %typemap(out) std::string "$result = ht::to_bytes(jenv, $1.data(), $1.size());"
 
 %define %halftone_handles(TYPE)
@@ -119,6 +125,7 @@ namespace ht { class TYPE##List; }
 namespace ht {
 class Numbers;
 struct DirectBuffer;
+struct LentMemory;
 }
 
 %{
@@ -133,6 +140,12 @@ inline void wait_for(Tensor* tensor) {
   (void)!htone_device_release(device);
   check(status);
 }
+
+/* Becomes a direct buffer. */
+struct LentMemory {
+  void* data;
+  int64_t size;
+};
 
 }  // namespace ht
 %}
@@ -174,6 +187,24 @@ inline void tensor_write_numbers(Tensor* tensor, int32_t dtype, const Numbers& v
   values.with([&](const void* data, size_t count) {
     check(htone_tensor_write(tensor, htone_dtype(dtype), data, count * size));
   });
+}
+
+/* The loan keeps the tensor's memory until end_loan. */
+inline int64_t lend_memory(Tensor* tensor) {
+  DLManagedTensorVersioned* loan = nullptr;
+  check(htone_tensor_to_dlpack_versioned(tensor, &loan));
+  if (!is_read_only(*loan)) return number_of(loan);
+  loan->deleter(loan);
+  refuse("Tensor.asByteBuffer", "the tensor is read-only; clone makes one that is not");
+}
+
+inline LentMemory lent_buffer(int64_t loan, int64_t size) {
+  return {address_of(*reinterpret_cast<DLManagedTensorVersioned*>(intptr_t(loan))), size};
+}
+
+inline void end_loan(int64_t loan) {
+  auto* const lent = reinterpret_cast<DLManagedTensorVersioned*>(intptr_t(loan));
+  lent->deleter(lent);
 }
 
 inline void tensor_read_buffer(Tensor* tensor, int32_t dtype, const DirectBuffer& buffer, int64_t size) {

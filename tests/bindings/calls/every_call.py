@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bindings/generator"))
 import csharp_classes  # noqa: E402: found by the path above
-import java_classes  # noqa: E402
+import java_names  # noqa: E402
 from description import Api, class_name, constant_names  # noqa: E402
 from fixture import OBJECTS, REFUSED, RESULTS, SETTINGS, value_of  # noqa: E402
 from interface import Interface  # noqa: E402
 from managed import Managed, options_class  # noqa: E402
-from words import camel, pascal, sentence_case  # noqa: E402
+from words import pascal, sentence_case  # noqa: E402
 
 CALLBACKS = {"htone_function", "htone_hook", "htone_graph"}  # made of functions of the program
 
@@ -31,7 +31,6 @@ class Java:
 
     line = '    suite.call("{name}", Status.{status}, () -> {expression});\n'
     program = """import org.halftone.*;
-import org.halftone.Module;
 
 /** Written by tests/bindings/calls/every_call.py. */
 public final class EveryCall {{
@@ -57,13 +56,19 @@ public final class EveryCall {{
         return f"new {kind}[] {{{', '.join(values)}}}"
 
     def options(self, kind: str, settings: dict[str, str]) -> str:
-        return f"new {kind}()" + "".join(f".{camel(name)}({value})" for name, value in settings.items())
+        return f"new {kind}()" + "".join(f".{self.setting(name)}({value})" for name, value in settings.items())
 
     def name(self, call) -> str:
-        return java_classes.method_name(call)
+        return java_names.method_name(call)
+
+    def type(self, name: str) -> str:
+        return java_names.java_class(name)
+
+    def setting(self, name: str) -> str:
+        return java_names.identifier(name)
 
     def call(self, call, owner: str, arguments: list[str], is_asynchronous: bool) -> str:
-        made = f"new {call.owner}" if call.kind == "constructor" else f"{owner}.{self.name(call)}"
+        made = f"new {self.type(call.owner)}" if call.kind == "constructor" else f"{owner}.{self.name(call)}"
         return f"{made}{'Async' if is_asynchronous else ''}({', '.join(arguments)})"
 
     def statement(self, call, expression: str) -> str:
@@ -98,6 +103,9 @@ static class EveryCall {{
     def name(self, call) -> str:
         return pascal(call.own_name())
 
+    def type(self, name: str) -> str:
+        return name
+
     def call(self, call, owner: str, arguments: list[str], is_asynchronous: bool) -> str:
         made = super().call(call, owner, arguments, is_asynchronous)
         return made.removesuffix("()") if csharp_classes.is_property(call) else made
@@ -110,6 +118,9 @@ class Python(Java):
     """Each argument has its name, and settings are arguments."""
 
     ops, end, booleans, memory = "ht", ".end()", ("False", "True"), "bytes(16)"
+
+    def type(self, name: str) -> str:
+        return name
 
     def member(self, kind: str, name: str) -> str:
         return f"ht.{kind}.{name}"
@@ -152,7 +163,7 @@ class Program:
     def options(self, argument: dict) -> str:
         kind = options_class(self.api, argument)
         types = {row["name"]: row["type"] for row in self.api.structures[argument["of"]]["fields"]}
-        return self.language.options(kind, {name: self.plain(value, types[name])
+        return self.language.options(self.language.type(kind), {name: self.plain(value, types[name])
                                             for name, value in SETTINGS.get(kind, {}).items()})
 
     def value(self, function: str, argument: dict, given: dict) -> str:
@@ -167,11 +178,11 @@ class Program:
         if role == "handle":
             return self.object(value)
         if role == "handles":
-            return language.array(class_name(of), list(map(self.object, value)))
+            return language.array(language.type(class_name(of)), list(map(self.object, value)))
         if role == "texts":
             return language.array(language.string, list(map(json.dumps, value)))
         if role == "enum":
-            return language.member(class_name(of), constant_names(self.api.enumerations[of])[value])
+            return language.member(language.type(class_name(of)), constant_names(self.api.enumerations[of])[value])
         if role == "numbers":
             return language.array("long", list(map(str, value)))
         return json.dumps(value) if role == "text" else self.plain(value, argument["type"])
@@ -193,7 +204,7 @@ class Program:
 
     def expression(self, call, given: dict) -> str:
         """With the values that are given, and the usual ones for the other parameters."""
-        owner = call.owner or self.language.ops
+        owner = self.language.type(call.owner) or self.language.ops
         if call.kind == "method":
             row, kind = call.function["arguments"][0], self.kind(call)
             owner = self.value(call.function["name"], row, {row["name"]: f"{kind}_optimizer"} if kind else given)

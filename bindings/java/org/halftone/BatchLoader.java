@@ -11,6 +11,7 @@ public interface BatchLoader {
    * @param indices of the samples that the batch consists of.
    * @param rows the memory of each tensor, [indices.length, row shape], in the order of the machine. It is the loader's
    *     own, filled with zeros, and is copied to the batch after the call.
+   * @throws Exception which arrives where the batch is taken
    */
   void load(long[] indices, ByteBuffer[] rows) throws Exception;
 }

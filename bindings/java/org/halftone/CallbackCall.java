@@ -53,8 +53,8 @@ final class CallbackCall extends Unpacker {
     return Arrays.stream(integers()).mapToObj(CallbackCall::tensor).toArray(Tensor[]::new);
   }
 
-  Module module() {
-    return Module.own(NativeJNI.retain_module(integer()));
+  Block block() {
+    return Block.own(NativeJNI.retain_module(integer()));
   }
 
   Parameter parameter() {

@@ -11,7 +11,7 @@ package org.halftone;
  *   }
  *
  *   protected Tensor[] backward(Saved saved, Tensor[] gradients) {
- *     return new Tensor[] {saved.tensors()[0].mulScalar(2).mul(gradients[0])};
+ *     return new Tensor[] {saved.tensors()[0].mul(2).mul(gradients[0])};
  *   }
  * }
  *
@@ -19,6 +19,9 @@ package org.halftone;
  * }</pre>
  */
 public abstract class CustomFunction {
+  /** A function without settings. */
+  protected CustomFunction() {}
+
   /** The tensors that forward and backward of one use of a function share. */
   public static final class Saved {
     private Tensor[] tensors;
@@ -29,23 +32,43 @@ public abstract class CustomFunction {
       this.needsGrad = needsGrad;
     }
 
-    /** Keeps tensors, of which backward finds the same values. */
+    /**
+     * Keeps tensors, of which backward finds the same values.
+     *
+     * @param kept the tensors
+     */
     public void keep(Tensor... kept) {
       tensors = kept;
     }
 
-    /** The tensors that were kept, in backward. */
+    /**
+     * Returns the tensors that were kept, in backward.
+     *
+     * @return the tensors
+     */
     public Tensor[] tensors() {
       return tensors;
     }
 
-    /** Returns whether backward must compute the gradient of an input. */
+    /**
+     * Returns whether backward must compute the gradient of an input.
+     *
+     * @param input its position, from 0
+     * @return true if backward must
+     */
     public boolean needsGrad(int input) {
       return needsGrad[input];
     }
   }
 
-  /** Computes the results. Nothing is recorded meanwhile. */
+  /**
+   * Computes the results. Nothing is recorded meanwhile.
+   *
+   * @param saved keeps tensors for backward.
+   * @param inputs of apply.
+   * @return the results.
+   * @throws Exception which arrives at the caller of apply
+   */
   protected abstract Tensor[] forward(Saved saved, Tensor[] inputs) throws Exception;
 
   /**
@@ -54,15 +77,21 @@ public abstract class CustomFunction {
    * @param saved in forward.
    * @param gradients of the results; null is zero.
    * @return a gradient for each input; null is zero.
+   * @throws Exception which arrives at the caller of backward
    */
   protected abstract Tensor[] backward(Saved saved, Tensor[] gradients) throws Exception;
 
-  /** Computes the function and records it; what forward throws arrives here. */
+  /**
+   * Computes the function and records it; what forward throws arrives here.
+   *
+   * @param inputs of forward.
+   * @return the results of forward, with the function as their origin.
+   */
   public final Tensor[] apply(Tensor... inputs) {
     var saved = new Saved(new Tensor[0], new boolean[0]);
     Tensor[] outputs = compute(saved, inputs);
     // The graph keeps the function, so that must not keep tensors, which may be of the graph.
-    try (var function = new Function(getClass().getSimpleName(), this::runBackward)) {
+    try (var function = new AutogradFunction(getClass().getSimpleName(), this::runBackward)) {
       return function.record(inputs, outputs, saved.tensors);
     }
   }

@@ -4,7 +4,7 @@ package org.halftone;
 public final class DtypeMismatchException extends InvalidArgumentException {
   private static final long serialVersionUID = 1L;
 
-  DtypeMismatchException(String message) {
-    super(Status.DTYPE_MISMATCH, message);
+  DtypeMismatchException(String message, String argument) {
+    super(Status.DTYPE_MISMATCH, message, argument);
   }
 }

@@ -1,6 +1,5 @@
 package org.halftone;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,10 +26,10 @@ final class Failures {
   private Failures() {}
 
   /** Makes what a failed call throws. Called by the wrapper. */
-  static Throwable of(int code, byte[] utf8, int nativeCode) {
+  static Throwable of(int code, byte[] utf8, byte[] argument, int nativeCode) {
     Throwable own = take(nativeCode);
     if (own != null) return own;
-    var made = HalftoneException.of(code, new String(utf8, StandardCharsets.UTF_8));
+    var made = HalftoneException.of(code, Text.of(utf8), argument.length == 0 ? null : Text.of(argument));
     // The library has put its own error in place of the callback's, such as one that names a rank.
     Throwable cause = takeOldestOfThread();
     if (cause != null) made.initCause(cause);

@@ -4,7 +4,7 @@ package org.halftone;
 public class InvalidArgumentException extends HalftoneException {
   private static final long serialVersionUID = 1L;
 
-  InvalidArgumentException(Status status, String message) {
-    super(status, message);
+  InvalidArgumentException(Status status, String message, String argument) {
+    super(status, message, argument);
   }
 }

@@ -4,7 +4,7 @@ package org.halftone;
 public final class InvalidHandleException extends HalftoneException {
   private static final long serialVersionUID = 1L;
 
-  InvalidHandleException(String message) {
-    super(Status.INVALID_HANDLE, message);
+  InvalidHandleException(String message, String argument) {
+    super(Status.INVALID_HANDLE, message, argument);
   }
 }

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 
 /**
  * An object of the library. It is released by {@link #close}, at the end of the {@link Scope} in which it was made, or
@@ -12,7 +13,7 @@ import java.util.function.LongFunction;
  * the end of the scope an {@link InvalidHandleException}: the library never reuses the value of a handle.
  */
 public abstract class NativeObject implements AutoCloseable {
-  private static final Cleaner CLEANER = Cleaner.create();
+  static final Cleaner CLEANER = Cleaner.create();
 
   private final long handle;
   private final Cleaner.Cleanable reference;
@@ -37,8 +38,28 @@ public abstract class NativeObject implements AutoCloseable {
     reference.clean();
   }
 
+  /** The class, and whether the object is closed. */
+  @Override
+  public String toString() {
+    return shown(() -> name() + "[" + Long.toHexString(handle) + "]");
+  }
+
+  /** The text of an object for programmers: one that can no longer be read says why, in place of an exception. */
+  final String shown(Supplier<String> text) {
+    if (isClosed) return name() + "[closed]";
+    try {
+      return text.get();
+    } catch (HalftoneException | IllegalStateException ended) {
+      return name() + "[" + ended.getMessage() + "]";
+    }
+  }
+
+  private String name() {
+    return getClass().getSimpleName();
+  }
+
   final long handle() {
-    if (isClosed) throw new IllegalStateException(getClass().getSimpleName() + " is closed");
+    if (isClosed) throw new IllegalStateException(name() + " is closed");
     return handle;
   }
 

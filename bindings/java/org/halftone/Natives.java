@@ -12,7 +12,8 @@ import java.security.NoSuchAlgorithmException;
 
 /**
  * Loads the native libraries: from java.library.path if they are there, else from the jar. Those of the jar are
- * unpacked once to a folder of the user's cache that is named by their content.
+ * unpacked once to a folder of the user's cache that is named by their content. A user without a cache that can be
+ * written gets a folder of java.io.tmpdir for this process alone: another user could have prepared a shared one.
  */
 final class Natives {
   private static final String WRAPPER = "libhalftone_java.so";
@@ -33,13 +34,33 @@ final class Natives {
   private static void loadUnpacked() {
     try {
       byte[] sums = sums();
-      Path folder = cache().resolve(contentName(sums));
-      Files.createDirectories(folder);
-      for (String row : Text.of(sums).split("\n")) unpack(folder, row.substring(row.lastIndexOf(' ') + 1));
-      System.load(folder.resolve(WRAPPER).toString());
+      System.load(unpacked(cache().resolve(contentName(sums)), Text.of(sums).split("\n")).toString());
     } catch (IOException error) {
       throw new UncheckedIOException("the native libraries of halftone.jar cannot be unpacked", error);
     }
+  }
+
+  private static Path unpacked(Path cache, String[] rows) throws IOException {
+    try {
+      return unpackAll(Files.createDirectories(cache), rows, false);
+    } catch (IOException notWritable) {
+      try {
+        return unpackAll(Files.createTempDirectory("halftone"), rows, true);
+      } catch (IOException error) {
+        error.addSuppressed(notWritable);
+        throw error;
+      }
+    }
+  }
+
+  private static Path unpackAll(Path folder, String[] rows, boolean isTemporary) throws IOException {
+    if (isTemporary) folder.toFile().deleteOnExit();  // after its files: the last one registered goes first
+    for (String row : rows) {
+      Path file = folder.resolve(row.substring(row.lastIndexOf(' ') + 1));
+      if (!Files.exists(file)) unpack(file);
+      if (isTemporary) file.toFile().deleteOnExit();
+    }
+    return folder.resolve(WRAPPER);
   }
 
   private static Path cache() {
@@ -49,10 +70,9 @@ final class Natives {
   }
 
   /** A file that is complete gets its name at once, so that another process never loads a part of it. */
-  private static void unpack(Path folder, String library) throws IOException {
-    Path file = folder.resolve(library);
-    if (Files.exists(file)) return;
-    Path part = Files.createTempFile(folder, library, ".part");
+  private static void unpack(Path file) throws IOException {
+    String library = file.getFileName().toString();
+    Path part = Files.createTempFile(file.getParent(), library, ".part");
     try (InputStream content = Natives.class.getResourceAsStream(resource(library))) {
       Files.copy(content, part, StandardCopyOption.REPLACE_EXISTING);
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);

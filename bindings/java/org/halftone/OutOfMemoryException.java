@@ -4,7 +4,7 @@ package org.halftone;
 public final class OutOfMemoryException extends HalftoneException {
   private static final long serialVersionUID = 1L;
 
-  OutOfMemoryException(String message) {
-    super(Status.OUT_OF_MEMORY, message);
+  OutOfMemoryException(String message, String argument) {
+    super(Status.OUT_OF_MEMORY, message, argument);
   }
 }

@@ -4,7 +4,7 @@ package org.halftone;
 public final class ShapeMismatchException extends InvalidArgumentException {
   private static final long serialVersionUID = 1L;
 
-  ShapeMismatchException(String message) {
-    super(Status.SHAPE_MISMATCH, message);
+  ShapeMismatchException(String message, String argument) {
+    super(Status.SHAPE_MISMATCH, message, argument);
   }
 }

@@ -1,0 +1,6 @@
+# Writes the sources as Maven and the JDK's tools want them: src/main/java. Run by a custom command of CMakeLists.txt, which
+# sets OUTPUT, SOURCES, MODULE and GENERATED.
+file(REMOVE_RECURSE ${OUTPUT}/src/main/java)
+file(GLOB generated ${GENERATED}/*.java)
+file(COPY ${MODULE} DESTINATION ${OUTPUT}/src/main/java)
+file(COPY ${SOURCES} ${generated} DESTINATION ${OUTPUT}/src/main/java/org/halftone)
