@@ -143,8 +143,8 @@ def layers_stub(stubs: Stubs, names: dict[str, str], not_layers: set[str]) -> st
         if parameters[:1] == ["device: Device"]:
             parameters = [*parameters[1:], "*", "device: Device | None = ..."]
         rows.append(f"def {name}({', '.join(parameters)}) -> Module: ...\n")
-    return ("from collections.abc import Callable, Sequence\nfrom os import PathLike\nfrom typing import SupportsIndex\n\n"
-            "from . import *\n\n"
+    return ("from collections.abc import Callable, Sequence\nfrom os import PathLike\n"
+            "from typing import SupportsIndex\n\nfrom . import *\n\n"
             "def Sequential(*modules: Module) -> Module: ...\n" + "".join(rows))
 
 

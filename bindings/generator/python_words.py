@@ -1,4 +1,4 @@
-"""The words of a C comment in Python: names of functions, classes and constants, exceptions, and nothing about owners."""
+"""The words of a C comment in Python: names of functions, classes, constants and exceptions, and no owners."""
 import re
 
 from description import Api, class_name, common_prefix, constant_names
@@ -6,9 +6,11 @@ from description import Api, class_name, common_prefix, constant_names
 EXCEPTIONS = {"INVALID_ARGUMENT": "InvalidArgumentError", "INVALID_HANDLE": "InvalidHandleError",
               "OUT_OF_MEMORY": "OutOfMemoryError", "SHAPE_MISMATCH": "ShapeMismatchError",
               "DTYPE_MISMATCH": "DtypeMismatchError"}
-# A Python object keeps what it needs, so nobody asks who owns a result or an argument.
-OWNER = re.compile(r"(?:^|[;,] |(?<=[.;:] ))(?:each )?(?:owned by the caller|borrowed)(?:, who [^.;]*)?(?=[.;]|$)[.;]? ?", re.M)
-MACROS = {"HTONE_MAX_NDIM": "8", "HTONE_VERSION_NUMBER": "the number of the version", "HTONE_VERSION_TEXT": "__version__"}
+# A Python object keeps what it needs: owners are a matter of C.
+OWNER = re.compile(r"(?:^|[;,] |(?<=[.;:] ))(?:each )?(?:owned by the caller|borrowed)(?:, who [^.;]*)?"
+                   r"(?=[.;]|$)[.;]? ?", re.M)
+MACROS = {"HTONE_MAX_NDIM": "8", "HTONE_VERSION_NUMBER": "the number of the version",
+          "HTONE_VERSION_TEXT": "__version__"}
 
 
 class Words:
@@ -35,7 +37,7 @@ class Words:
 
     @staticmethod
     def without_owner(match: re.Match) -> str:
-        """The mark that ends the words, where others stand before them."""
+        """The mark behind the words, if other words precede them."""
         end = match[0].rstrip()[-1]
         return f"{end} " if match[0][0] in ",;" and end in ".;" else ""
 

@@ -29,7 +29,8 @@ set_target_properties(halftone_python_stable PROPERTIES
 
 add_custom_target(halftone_stable_wheel
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/make_wheel.py --stable ${stable} ${CMAKE_COMMAND}
-          ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${CMAKE_BINARY_DIR}/wheels $<TARGET_SONAME_FILE:halftone> $<TARGET_FILE:halftone-run> ${plugins}
+          ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${CMAKE_BINARY_DIR}/wheels $<TARGET_SONAME_FILE:halftone>
+          $<TARGET_FILE:halftone-run> ${plugins}
   COMMENT "Making the Python wheel for the stable ABI in ${CMAKE_BINARY_DIR}/wheels"
   VERBATIM)
 add_dependencies(halftone_stable_wheel halftone_python_stable halftone_python_package halftone halftone-run)

@@ -24,7 +24,7 @@ class StreamScope;   // runtime/stream_scope.h
 
 namespace capi {
 class GivenHandles;  // base/given_handles.h
-class ScopeStack;    // scope/scope_stack.h
+class ScopeStack;    // scope/scope.h
 struct OpenScope;    // scope/scope.h
 }  // namespace capi
 

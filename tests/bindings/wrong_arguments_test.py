@@ -143,7 +143,7 @@ class Messages(unittest.TestCase):
                 self.refused(name, "self must be a", TypeError, function, [object()], usual)
 
     def test_of_code_by_hand_have_no_foreign_words(self):
-        """Of functions and methods that are written in Python, called with wrong arguments alone."""
+        """The functions and methods that are written in Python are called with wrong arguments alone."""
         places = [ht, ht.nn, *(value for value in vars(ht).values() if inspect.isclass(value))]
         functions = {id(value): value for place in places for name, value in list(vars(place).items())
                      if inspect.isfunction(value) and not name.startswith("_")}

@@ -52,7 +52,8 @@ def _exception_class(cause, given, expected):
         return BufferError
     if isinstance(cause, OverflowError) or (isinstance(given, int) and expected.startswith("an int ")):
         return OverflowError
-    return ValueError if isinstance(cause, ValueError) and isinstance(given, str) and expected in ENUMERATIONS else TypeError
+    is_unknown_name = isinstance(given, str) and expected in ENUMERATIONS
+    return ValueError if is_unknown_name else TypeError
 
 
 def _advice(expected, given, cause):

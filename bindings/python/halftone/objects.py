@@ -7,7 +7,7 @@ import difflib
 from . import halftone as _generated
 from .errors import InvalidHandleError
 
-# What repr() shows: properties, and methods without arguments.
+# The facts that repr() shows: properties, and methods without arguments.
 _FACTS = {
     "Context": ["num_threads"],
     "Device": ["name"],
@@ -51,8 +51,8 @@ def _set_attribute(self, name, value):
 
 def _refuse_construction(self, *arguments, **settings):
     kind = type(self)
-    makers = ", ".join(f"{kind.__name__}.{name}" for name, value in vars(kind).items() if isinstance(value, staticmethod))
-    raise TypeError(f"{kind.__name__}: its objects are made by {makers or 'other calls of halftone'}")
+    makers = [f"{kind.__name__}.{name}" for name, value in vars(kind).items() if isinstance(value, staticmethod)]
+    raise TypeError(f"{kind.__name__}: its objects are made by {', '.join(makers) or 'other calls of halftone'}")
 
 
 _CLASSES = {value for value in vars(_generated).values() if isinstance(value, type) and hasattr(value, "thisown")}

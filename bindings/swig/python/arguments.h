@@ -120,10 +120,10 @@ inline PyObject* call_with_object(const char* function, PyCFunction wrapped, boo
 }  // namespace ht
 
 // The entry of a method table for such a function; bindings/python/finish_wrapper.py writes it.
-#define HT_CALL_WITH_OBJECT(name, wrapped, has_object)                                                       \
-  (PyCFunction)(void (*)(void))+[](PyObject* self, PyObject* const* arguments, Py_ssize_t count,             \
-                                   PyObject* keywords) -> PyObject* {                                        \
-    return ht::call_with_object(name, wrapped, has_object, self, arguments, count, keywords);                \
+#define HT_CALL_WITH_OBJECT(name, wrapped, has_object)                                                    \
+  (PyCFunction)(void (*)(void)) +                                                                         \
+      [](PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) -> PyObject* { \
+    return ht::call_with_object(name, wrapped, has_object, self, arguments, count, keywords);             \
   }
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/left_scopes.h"
 #include "core/error.h"
-#include "scope/scope_stack.h"
 
 namespace halftone::capi {
 
@@ -92,6 +91,36 @@ OpenScope::~OpenScope() {
 void require_no_guards(const char* what) {
   if (scope().guards == 0) return;
   fail(Code::kState, "", "%s inside another call of this thread, outside of a callback whose header allows it", what);
+}
+
+void ScopeStack::enter() {
+  require_no_guards("a stack of scopes cannot be entered");
+  // Keeps the thread's own, so that it leaves the stack when it ends.
+  const auto owner = ScopeOwner::current_or_new();
+  if (is_entered_.exchange(true, std::memory_order_acquire)) {
+    ScopeOwner::forget_unused();
+    fail(Code::kState, "stack", "stack is in use: this thread or another one has entered it and not left it");
+  }
+  itself_ = Ref<ScopeStack>::share(this);
+  exchange();
+  entered_ = std::exchange(thread().scope_stack, this);
+}
+
+void ScopeStack::leave() noexcept {
+  const Ref<ScopeStack> itself = std::move(itself_);
+  exchange();
+  thread().scope_stack = entered_;
+  is_entered_.store(false, std::memory_order_release);
+  ScopeOwner::forget_unused();
+}
+
+void ScopeStack::exchange() noexcept {
+  Thread& current = thread();
+  std::swap(static_cast<ScopeModes&>(current.scope), modes_);
+  std::swap(current.scope.depth, depth_);
+  std::swap(current.scope.base, base_);
+  std::swap(current.open_scope, open_);
+  std::swap(current.given_handles, given_);
 }
 
 Ref<OpenScope> open_scope() {
