@@ -42,6 +42,7 @@ DEFAULTS = {
     "requires_grad": "true",
     "training": "true",
     "frozen": "true",
+    ("htone_addcmul", "value"): "1.0",
     ("htone_embedding", "padding_index"): "-1",
     ("htone_gelu", "form"): "GeluForm::ERF",
     ("htone_module_create_gelu", "form"): "GeluForm::ERF",

@@ -1,5 +1,5 @@
 /** @file
- * Arithmetic of two tensors, or of a tensor and a number, element by element.
+ * Arithmetic of tensors and numbers, element by element.
  *
  * As in PyTorch a number does not change the dtype of a float tensor: 0.1 beside a bf16 tensor gives bf16. An integer
  * tensor accepts whole numbers, and keeps its dtype as beside Python's int.
@@ -126,6 +126,22 @@ HTONE_API htone_status htone_div_scalar(htone_tensor* input, double number, hton
  * @since 0.1
  */
 HTONE_API htone_status htone_rescale(htone_tensor* input, double scale, double offset, htone_tensor** out);
+
+/** Adds a scaled product, in one pass over memory: out = input + value * a * b.
+ *
+ * @param[in] input,a,b any shapes that broadcast, float, integer or bool, but not three bools; borrowed.
+ * @param[in] value any number; in the type that the result is computed in, FP32 or f64. Whole and within 64 bits where
+ *   the result is an integer.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding after each of the three operations, in the order value * a, * b, + input,
+ *   and one to the dtype. Integers wrap.
+ * @source torch.addcmul.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_addcmul(htone_tensor* input, htone_tensor* a, htone_tensor* b, double value,
+                                     htone_tensor** out);
 
 /** Raises to a power, element by element, with the cases of C99's pow: out = base^exponent.
  * A scalar of a wider dtype than the promoted one is rounded to it first, and an integer wraps, as in PyTorch.

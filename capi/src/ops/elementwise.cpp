@@ -30,6 +30,10 @@ htone_status htone_tanh(htone_tensor* input, htone_tensor** out) { return Pure(o
 htone_status htone_silu(htone_tensor* input, htone_tensor** out) { return Pure(ops::silu, input, out); }
 htone_status htone_softplus(htone_tensor* input, htone_tensor** out) { return Pure(ops::softplus, input, out); }
 
+htone_status htone_addcmul(htone_tensor* input, htone_tensor* a, htone_tensor* b, double value, htone_tensor** out) {
+  return Pure(ops::addcmul, input, a, b, value, out);
+}
+
 htone_status htone_maximum(htone_tensor* a, htone_tensor* b, htone_tensor** out) {
   return Pure(ops::maximum, a, b, out);
 }

@@ -120,6 +120,8 @@ struct ElementwiseKernels {
                                 const View& out) noexcept;
   // out = x * scale + shift, for a float output.
   Status (*affine)(Stream&, double scale, double shift, const View& x, const View& out) noexcept;
+  // out = x + value * a * b, from left to right: value * a first. For an integer output the value is whole.
+  Status (*addcmul)(Stream&, double value, const View& x, const View& a, const View& b, const View& out) noexcept;
 };
 
 // All entries (backend/kernels/entry.h).
@@ -132,6 +134,7 @@ struct ElementwiseKernels {
   X(ElementwiseKernels, clamp_backward)      \
   X(ElementwiseKernels, activation)          \
   X(ElementwiseKernels, activation_backward) \
-  X(ElementwiseKernels, affine)
+  X(ElementwiseKernels, affine)              \
+  X(ElementwiseKernels, addcmul)
 
 }  // namespace halftone

@@ -55,6 +55,35 @@ void ternary_range(TernaryOp op, const Layout* views, int64_t begin, int64_t end
   });
 }
 
+// Products and sum are rounded separately, so that every instruction set gives the same bits (some have no FMA).
+template <class C>
+void addcmul_row(C value, const C* x, const C* a, const C* b, C* out, int64_t count) {
+  if constexpr (std::is_integral_v<C>) {
+    // Computes in unsigned integers, so that overflow wraps.
+    const auto wrapped = [](C number) { return static_cast<uint64_t>(number); };
+    for (int64_t i = 0; i < count; ++i) {
+      out[i] = static_cast<C>(wrapped(x[i]) + wrapped(value) * wrapped(a[i]) * wrapped(b[i]));
+    }
+  } else {
+    const hn::ScalableTag<C> d;
+    const auto factor = hn::Set(d, value);
+    for_each_vector(
+        d, count,
+        [=](auto addend, auto u, auto v) HWY_ATTR { return hn::Add(addend, hn::Mul(hn::Mul(factor, u), v)); }, out, x,
+        a, b);
+  }
+}
+
+// `views`: the three inputs, then the output.
+void addcmul_range(double value, const Layout* views, int64_t begin, int64_t end) {
+  with_compute_type(views[3].dtype(), [&]<class C>() {
+    const auto row = [=](const C* x, const C* a, const C* b, C* out, int64_t count) {
+      addcmul_row(static_cast<C>(value), x, a, b, out, count);
+    };
+    map_range<C>(row, views[3], begin, end, views[0], views[1], views[2]);
+  });
+}
+
 }  // namespace
 }  // namespace halftone::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -63,6 +92,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::cpu {
 
 HWY_EXPORT(ternary_range);
+HWY_EXPORT(addcmul_range);
 
 namespace {
 
@@ -80,6 +110,14 @@ Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const
   const auto range = HWY_DYNAMIC_DISPATCH(ternary_range);
   for_each_range(pool_of(stream), out.numel(), grain_of(op),
                  [&](int64_t begin, int64_t end) { range(op, views, begin, end); });
+  return {};
+}
+
+Status addcmul(Stream& stream, double value, const View& x, const View& a, const View& b, const View& out) noexcept {
+  const Layout views[] = {Layout(x), Layout(a), Layout(b), Layout(out)};
+  const auto range = HWY_DYNAMIC_DISPATCH(addcmul_range);
+  for_each_range(pool_of(stream), out.numel(),
+                 [&](int64_t begin, int64_t end) { range(value, views, begin, end); });
   return {};
 }
 

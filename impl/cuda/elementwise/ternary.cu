@@ -21,6 +21,23 @@ struct TernaryOf<op, int64_t> {
   HALFTONE_DEVICE int64_t operator()(int64_t a, int64_t b, int64_t c) const { return a != 0 ? b : c; }
 };
 
+// Products and sum are rounded separately, as on the CPU.
+template <class C>
+struct Addcmul {
+  C value;
+  HALFTONE_DEVICE C operator()(C x, C a, C b) const { return x + value * a * b; }
+};
+
+// Integers wrap.
+template <>
+struct Addcmul<int64_t> {
+  int64_t value;
+  HALFTONE_DEVICE int64_t operator()(int64_t x, int64_t a, int64_t b) const {
+    const auto wrapped = [](int64_t number) { return static_cast<uint64_t>(number); };
+    return static_cast<int64_t>(wrapped(x) + wrapped(value) * wrapped(a) * wrapped(b));
+  }
+};
+
 constexpr bool is_power(TernaryOp op) {
   return op == TernaryOp::kPowerBaseBackward || op == TernaryOp::kPowerExponentBackward;
 }
@@ -41,6 +58,15 @@ Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const
       if (wanted != TernaryOp::kWhere) return no_kernel_for(out.dtype);
       return map<int64_t>(stream, TernaryOf<wanted, int64_t>(), out, a, b, c);
     }
+  });
+}
+
+Status addcmul(Stream& stream, double value, const View& x, const View& a, const View& b, const View& out) noexcept {
+  if (!is_float(out.dtype)) {
+    return map<int64_t>(stream, Addcmul<int64_t>{static_cast<int64_t>(value)}, out, x, a, b);
+  }
+  return with_float_type(out.dtype, [&]<class C>() {
+    return map<C>(stream, Addcmul<C>{static_cast<C>(value)}, out, x, a, b);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "ops/dispatch/broadcast.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "tensor/factory.h"
@@ -85,15 +86,16 @@ Tensor reduce_to(const Tensor& grad, const Shape& shape, DType dtype, double sca
   return result;
 }
 
-DType result_dtype(const Tensor& a, const Tensor& b) noexcept {
-  if (a.dtype() == b.dtype()) return a.dtype();
-  const bool a_has_dims = a.rank() > 0;
-  const bool b_has_dims = b.rank() > 0;
-  if (a_has_dims == b_has_dims) return promote(a.dtype(), b.dtype());
-  const DType dimensioned = a_has_dims ? a.dtype() : b.dtype();
-  const DType scalar = a_has_dims ? b.dtype() : a.dtype();
-  if (kind_of(scalar) <= kind_of(dimensioned)) return dimensioned;
-  return promote(dimensioned, scalar);
+DType result_dtype(std::initializer_list<const Tensor*> operands) noexcept {
+  std::optional<DType> dimensioned;
+  std::optional<DType> scalar;
+  for (const Tensor* operand : operands) {
+    std::optional<DType>& seen = operand->rank() > 0 ? dimensioned : scalar;
+    seen = seen ? promote(*seen, operand->dtype()) : operand->dtype();
+  }
+  if (!scalar) return *dimensioned;
+  if (!dimensioned) return *scalar;
+  return kind_of(*scalar) <= kind_of(*dimensioned) ? *dimensioned : promote(*dimensioned, *scalar);
 }
 
 }  // namespace halftone

@@ -1,6 +1,8 @@
 // Broadcasting as in NumPy: shapes are aligned at their last dimension and sizes of 1 repeat.
 #pragma once
 
+#include <initializer_list>
+
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -21,8 +23,11 @@ Tensor expanded(const Tensor& tensor, const Shape& shape);
 // Returns the gradient itself if there is nothing to do.
 Tensor reduce_to(const Tensor& grad, const Shape& shape, DType dtype, double scale = 1.0);
 
-// The dtype in which a pair of operands is computed, as torch.result_type: operands with dimensions decide; a scalar
-// tensor counts only if it is of a higher kind (bool below integer below float).
-DType result_dtype(const Tensor& a, const Tensor& b) noexcept;
+// The dtype in which operands are computed, as torch.result_type: operands with dimensions decide; scalar tensors count
+// only if they are of a higher kind (bool below integer below float). REQUIRES: one operand at least.
+DType result_dtype(std::initializer_list<const Tensor*> operands) noexcept;
+inline DType result_dtype(const Tensor& a, const Tensor& b) noexcept {
+  return a.dtype() == b.dtype() ? a.dtype() : result_dtype({&a, &b});
+}
 
 }  // namespace halftone

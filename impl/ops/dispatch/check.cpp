@@ -1,5 +1,7 @@
 #include "ops/dispatch/check.h"
 
+#include <cmath>
+
 #include "core/error.h"
 #include "ops/dispatch/record.h"
 
@@ -15,6 +17,13 @@ void require_arithmetic(const Tensor& tensor, const char* argument) {
   if (is_float(tensor.dtype()) && !is_arithmetic_float(tensor.dtype())) {
     fail(Code::kDtypeMismatch, argument, "%s is %s, a storage format; cast it first", argument,
          name_of(tensor.dtype()));
+  }
+}
+
+void require_whole(double number, const char* argument, DType dtype) {
+  if (std::trunc(number) != number || std::fabs(number) >= 0x1p63) {
+    fail(Code::kInvalidArgument, argument, "%s=%g, expected a whole number within 64 bits for %s; cast the tensor",
+         argument, number, name_of(dtype));
   }
 }
 

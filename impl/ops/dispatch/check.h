@@ -12,6 +12,8 @@ constexpr bool is_arithmetic_float(DType dtype) { return is_float(dtype) && size
 void require_float(const Tensor& tensor, const char* argument);
 // Throws DTYPE_MISMATCH for 8-bit floats, which are storage formats.
 void require_arithmetic(const Tensor& tensor, const char* argument);
+// Throws INVALID_ARGUMENT unless the number is whole and within 64 bits, as arithmetic in the integer `dtype` needs.
+void require_whole(double number, const char* argument, DType dtype);
 // Throws DTYPE_MISMATCH unless b has a's dtype.
 void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
 // Throws DEVICE unless a and b are on one device of one context.

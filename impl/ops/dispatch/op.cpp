@@ -146,6 +146,7 @@ constexpr Row kRows[] = {
     {Op::kSubScalar, "sub_scalar", AutocastClass::kAsIs},
     {Op::kMulScalar, "mul_scalar", AutocastClass::kAsIs},
     {Op::kDivScalar, "div_scalar", AutocastClass::kAsIs},
+    {Op::kAddcmul, "addcmul", AutocastClass::kWidest},
     {Op::kEqScalar, "eq_scalar", AutocastClass::kAsIs, Computes::kNo},
     {Op::kNeScalar, "ne_scalar", AutocastClass::kAsIs, Computes::kNo},
     {Op::kLtScalar, "lt_scalar", AutocastClass::kAsIs, Computes::kNo},

@@ -135,6 +135,7 @@ enum class Op : int32_t {
   kSubScalar,
   kMulScalar,
   kDivScalar,
+  kAddcmul,
   kEqScalar,
   kNeScalar,
   kLtScalar,

@@ -26,4 +26,13 @@ Tensor apply_binary(const char* operation, BinaryOp op, const Tensor& a, const T
   return result;
 }
 
+Tensor gradient_of_factor(const char* operation, const Tensor& grad, const Tensor& factor, const Tensor& like,
+                          double scale) {
+  const DType compute = compute_dtype_of_gradient(grad, like.dtype());
+  const bool is_reduced = scale != 1.0 || grad.shape() != like.shape();
+  const DType dtype = gradient_dtype(compute, is_reduced, like.dtype());
+  const Tensor product = apply_binary(operation, BinaryOp::kMultiply, grad, factor, dtype);
+  return reduce_to(product, like.shape(), like.dtype(), scale);
+}
+
 }  // namespace halftone

@@ -26,9 +26,14 @@ inline DType compute_dtype_of_gradient(const Tensor& grad, DType dtype) {
 }
 
 // The dtype in which a kernel that computes in `compute` leaves the gradient of an operand: the operand's dtype where
-// that is the one rounding, else `compute`, for reduce_to to add up and round.
-constexpr DType gradient_dtype(DType compute, bool is_repeated, DType dtype) {
-  return !is_repeated && wide_dtype(dtype) == compute ? dtype : compute;
+// that is the one rounding, else `compute`, for reduce_to to add up, scale and round.
+constexpr DType gradient_dtype(DType compute, bool is_reduced, DType dtype) {
+  return !is_reduced && wide_dtype(dtype) == compute ? dtype : compute;
 }
+
+// The gradient of an operand `like` that was multiplied by `factor` and `scale`: their product with `grad`, added up
+// where the operand was repeated. Rounded once.
+Tensor gradient_of_factor(const char* operation, const Tensor& grad, const Tensor& factor, const Tensor& like,
+                          double scale = 1.0);
 
 }  // namespace halftone

@@ -9,6 +9,8 @@ Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
+// input + value * a * b
+Tensor addcmul(const Tensor& input, const Tensor& a, const Tensor& b, double value);
 
 enum class GeluForm { kErf, kTanh };
 Tensor relu(const Tensor& input);

@@ -14,19 +14,12 @@ struct MulBackward final : Node {
   const char* name() const noexcept override { return "mul"; }
   // d(ab) = b da + a db
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    if (inputs.needs(0)) inputs.set(0, product(grads[0], b.unpack(), a.unpack()));
-    if (inputs.needs(1)) inputs.set(1, product(grads[0], a.unpack(), b.unpack()));
+    if (inputs.needs(0)) inputs.set(0, gradient_of_factor(name(), grads[0], b.unpack(), a.unpack()));
+    if (inputs.needs(1)) inputs.set(1, gradient_of_factor(name(), grads[0], a.unpack(), b.unpack()));
   }
   void release_saved() noexcept override {
     a.reset();
     b.reset();
-  }
-
- private:
-  static Tensor product(const Tensor& grad, const Tensor& factor, const Tensor& like) {
-    const DType compute = compute_dtype_of_gradient(grad, like.dtype());
-    const DType dtype = gradient_dtype(compute, grad.shape() != like.shape(), like.dtype());
-    return reduce_to(apply_binary("mul", BinaryOp::kMultiply, grad, factor, dtype), like.shape(), like.dtype());
   }
 };
 

@@ -1,8 +1,6 @@
 // Arithmetic of a tensor and a number.
 #include "ops/elementwise/scalar.h"
 
-#include <cmath>
-
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
@@ -52,10 +50,7 @@ DType scalar_result(const ScalarFunction& function, DType dtype, double number) 
   if (function.op == Op::kSubScalar && dtype == DType::kBool) {
     fail(Code::kDtypeMismatch, "input", "input is bool; subtraction has no meaning for it");
   }
-  if (std::trunc(number) != number || std::fabs(number) >= 0x1p63) {
-    fail(Code::kInvalidArgument, "number", "number=%g, expected a whole number within 64 bits for input %s; cast it",
-         number, name_of(dtype));
-  }
+  require_whole(number, "number", dtype);
   return dtype == DType::kBool ? DType::kI64 : dtype;
 }
 

@@ -74,6 +74,13 @@ inline Status run_affine(double scale, double shift, const HostTensor& x, const 
   return cpu::kElementwiseKernels.affine(stream, scale, shift, x.view(), out.view());
 }
 
+// `in`: the addend and the two factors.
+inline Status run_addcmul(double value, const HostTensor (&in)[3], const HostTensor& out, int threads = 1) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.addcmul(stream, value, in[0].view(), in[1].view(), in[2].view(), out.view());
+}
+
 // expected(i) is the reference for element i.
 template <class Expected>
 void expect_elements(const HostTensor& out, Expected&& expected) {

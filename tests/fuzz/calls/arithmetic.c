@@ -35,8 +35,9 @@ htone_status call_binary(Machine* machine) {
 }
 
 htone_status call_ternary(Machine* machine) {
-  const int choice = flag(machine);
+  const uint8_t choice = byte(machine) % 3;
   htone_tensor *a = tensor_in(machine), *b = tensor_in(machine), *c = tensor_in(machine);
+  if (choice == 2) return htone_addcmul(a, b, c, number(machine), &machine->made[0]);
   return choice ? htone_where(a, b, c, &machine->made[0]) : htone_linear(a, b, c, &machine->made[0]);
 }
 

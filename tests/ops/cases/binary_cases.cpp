@@ -1,4 +1,4 @@
-// Arithmetic on two inputs that broadcast.
+// Arithmetic on two or three inputs that broadcast.
 #include <cmath>
 
 #include "calls.h"
@@ -59,12 +59,7 @@ double smaller(double a, double b) { return a < b || std::isnan(a) ? a : b; }
 OpCase where_case() {
   OpCase result = {.op = Op::kWhere,
                    .inputs = {mask_input(), {uniform(-2, 2)}, {uniform(-2, 2)}},
-                   .shapes = {{{0, 3}, {0, 3}, {0, 3}},
-                              {{1}, {1}, {1}},
-                              {{7, 5}, {7, 5}, {7, 5}},
-                              {{5}, {2, 1, 1}, {3, 1}},
-                              {{7, 1}, {}, {7, 5}},
-                              {{15, 2305}, {15, 2305}, {15, 2305}}},
+                   .shapes = shapes_of_three(),
                    .dtypes = Dtypes::kNumbers,
                    .is_exact = true};
   result.run = [](const Tensors& in) { return Tensors{ops::where(in[0], in[1], in[2])}; };
@@ -78,6 +73,44 @@ OpCase where_case() {
     return Arrays{out};
   };
   return result;
+}
+
+// The products and the sum are rounded one by one, and the terms may cancel.
+Arrays addcmul_reference(const Arrays& in, double value) {
+  Array out(joined(in[0].shape, joined(in[1].shape, in[2].shape)));
+  int64_t i = 0;
+  for_each_index(out.shape, [&](const Shape& index) {
+    const double x = in[0][repeated_place_of(in[0].shape, index)];
+    const double product =
+        value * in[1][repeated_place_of(in[1].shape, index)] * in[2][repeated_place_of(in[2].shape, index)];
+    out[i++] = x + product;
+    out.slack.push_back(kFunctionError * (std::fabs(x) + std::fabs(product)));
+  });
+  return {out};
+}
+
+OpCase addcmul_case(const char* what, double value, const std::vector<OpInput>& inputs) {
+  return {.op = Op::kAddcmul,
+          .what = what,
+          .inputs = inputs,
+          .shapes = shapes_of_three(),
+          .run = [=](const Tensors& in) { return Tensors{ops::addcmul(in[0], in[1], in[2], value)}; },
+          .reference = [=](const Arrays& in) { return addcmul_reference(in, value); }};
+}
+
+std::vector<OpCase> addcmul_cases() {
+  const OpInput real = {uniform(-2, 2)};
+  OpCase whole_number = addcmul_case("3", 3, {real, real, real});
+  whole_number.dtypes = Dtypes::kArithmetic;
+  OpCase with_f32 = addcmul_case("0.3, with f32", 0.3, {real, real, {uniform(-2, 2), DType::kF32}});
+  with_f32.shapes = {{{7, 5}, {5}, {7, 5}}};
+  with_f32.results = {f32_or_wider};
+  OpCase with_f64_scalar = addcmul_case("0.3, with an f64 scalar", 0.3, {{distinct(53), DType::kF64}, real, real});
+  with_f64_scalar.shapes = {{{}, {7, 5}, {7, 1}}};
+  OpCase with_i32 = addcmul_case("0.3, with i32", 0.3, {real, {whole(real.draw), DType::kI32}, real});
+  with_i32.shapes = {{{7, 5}, {7, 5}, {}}};
+  return {addcmul_case("0.3", 0.3, {real, real, real}), addcmul_case("1", 1, {real, real, real}), whole_number,
+          with_f32, with_f64_scalar, with_i32};
 }
 
 }  // namespace
@@ -101,6 +134,7 @@ std::vector<OpCase> binary_cases() {
     if (op_case.op == Op::kMaximum || op_case.op == Op::kMinimum) op_case.is_exact = true;
   }
   const std::vector<OpCase> plain(cases.begin(), cases.end() - 1);
+  for (const OpCase& op_case : addcmul_cases()) cases.push_back(op_case);
   cases.push_back(square_case());
   for (const OpCase& op_case : {cases[5], cases[6], cases[7]}) cases.push_back(with_special_values(op_case));
   for (const OpCase& op_case : plain) {

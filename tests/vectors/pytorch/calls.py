@@ -31,6 +31,7 @@ CALLS["gelu"] = lambda x, s: F.gelu(x[0], approximate="tanh" if s["form"] == "ta
 CALLS["pow_scalar"] = lambda x, s: torch.pow(x[0], s["exponent"])
 CALLS["leaky_relu"] = lambda x, s: F.leaky_relu(x[0], s["negative_slope"])
 CALLS["elu"] = lambda x, s: F.elu(x[0], s["alpha"])
+CALLS["addcmul"] = lambda x, s: torch.addcmul(x[0], x[1], x[2], value=read(s["value"]))
 CALLS["rescale"] = lambda x, s: x[0] * float(s["scale"]) + float(s["offset"])
 CALLS["masked_fill"] = lambda x, s: x[0].masked_fill(x[1], read(s["value"])) if x[0].shape == torch.broadcast_shapes(
     x[0].shape, x[1].shape) else torch.masked_fill(*torch.broadcast_tensors(x[0], x[1]), read(s["value"]))

@@ -135,6 +135,39 @@ def integers():
          ours={"outputs": [tensor([35008.0], "f16")]})
 
 
+def scaled_products():
+    values = [NAN, -INF, -2.0, -0.0, 0.0, 0.5, INF]
+    column, row = grid(values)
+    for value in (1, 0.5, 0, "inf"):
+        case(f"addcmul/special, {value}", "addcmul", [tensor(1.0), tensor(column), tensor(row)],
+             attributes={"value": value})
+        case(f"addcmul/gradients, {value}", "addcmul", [leaf(values), leaf([2.0] * 7), leaf(values[::-1])],
+             attributes={"value": value})
+    case("addcmul/an infinite addend", "addcmul", [leaf([INF, -INF]), leaf([1.0, 1.0]), leaf([INF, 2.0])],
+         attributes={"value": -1})
+    case("addcmul/value * a overflows", "addcmul", [tensor([0.0]), tensor([3e38]), tensor([0.1])],
+         attributes={"value": 2})
+    for dtype in ("f64", "f16", "bf16"):
+        case(f"addcmul/{dtype}", "addcmul", [leaf([0.1, -1.0], dtype), leaf([0.3, 3.0], dtype), leaf([0.7, 1.5], dtype)],
+             attributes={"value": 0.1}, tolerance=1e-15 if dtype == "f64" else 0.004)
+    case("addcmul/broadcast", "addcmul", [leaf(1.0), leaf([[1.0], [2.0]]), leaf([3.0, 4.0, 5.0])],
+         attributes={"value": 2}, upstream=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    case("addcmul/empty", "addcmul", [empty(0, grad=True), leaf(1.0), leaf([2.0])], attributes={"value": 1}, upstream=[])
+    for dtype in ("i64", "i32", "i16", "i8", "u8"):
+        case(f"addcmul/{dtype}", "addcmul", [tensor([100, 1], dtype), tensor([10, 2], dtype), tensor([5, 3], dtype)],
+             attributes={"value": 3})
+    case("addcmul/a bool and integers", "addcmul", [tensor([1, 0], "bool"), tensor([10, 2], "i32"), tensor(3, "i64")],
+         attributes={"value": -1})
+    case("addcmul/bools", "addcmul", [tensor([1, 0], "bool")] * 3, attributes={"value": 1})
+    case("addcmul/integers and a fraction", "addcmul", [tensor([1, 2], "i32")] * 3, attributes={"value": 0.5})
+    case("addcmul/integers and a float", "addcmul", [tensor([1, 2], "i32"), tensor(0.5), tensor([3, 4], "i32")],
+         attributes={"value": 0.5})
+    case("addcmul/f16 beside a scalar of f64", "addcmul", [tensor([1.0, 2.0], "f16"), tensor(0.5, "f64"),
+                                                           tensor([3.0, 4.0], "f16")], attributes={"value": 1})
+    case("addcmul/f16 and bf16", "addcmul", [tensor([1.0], "f16"), tensor([0.5], "bf16"), tensor([0.1], "f16")],
+         attributes={"value": 1}, tolerance=2e-7)
+
+
 def wider_scalars():
     """A scalar tensor of a wider dtype is rounded to the other's first, an integer wraps."""
     for name in ("maximum", "minimum", "logical_and", "logical_or"):
@@ -270,5 +303,6 @@ def casts():
     case("rescale/0 times an infinity", "rescale", [leaf([INF, 1.0])], attributes={"scale": 0.0, "offset": 1.0})
 
 
-for part in (unary, activations, signs, binary, integers, wider_scalars, comparisons, powers, bounds, choices, casts):
+for part in (unary, activations, signs, binary, integers, scaled_products, wider_scalars, comparisons, powers, bounds,
+             choices, casts):
     part()

@@ -63,6 +63,9 @@ Calls elementwise_calls() {
   calls["where"] = [](const Call& call) {
     return results(compute(htone_where, call.inputs[0], call.inputs[1], call.inputs[2]));
   };
+  calls["addcmul"] = [](const Call& call) {
+    return results(compute(htone_addcmul, call.inputs[0], call.inputs[1], call.inputs[2], call.number("value")));
+  };
   calls["masked_fill"] = [](const Call& call) {
     return results(compute(htone_masked_fill, call.inputs[0], call.inputs[1], call.number("value")));
   };
