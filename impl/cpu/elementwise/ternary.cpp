@@ -68,9 +68,8 @@ void addcmul_row(C value, const C* x, const C* a, const C* b, C* out, int64_t co
     const hn::ScalableTag<C> d;
     const auto factor = hn::Set(d, value);
     for_each_vector(
-        d, count,
-        [=](auto addend, auto u, auto v) HWY_ATTR { return hn::Add(addend, hn::Mul(hn::Mul(factor, u), v)); }, out, x,
-        a, b);
+        d, count, [=](auto addend, auto u, auto v) HWY_ATTR { return hn::Add(addend, hn::Mul(hn::Mul(factor, u), v)); },
+        out, x, a, b);
   }
 }
 
@@ -116,8 +115,7 @@ Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const
 Status addcmul(Stream& stream, double value, const View& x, const View& a, const View& b, const View& out) noexcept {
   const Layout views[] = {Layout(x), Layout(a), Layout(b), Layout(out)};
   const auto range = HWY_DYNAMIC_DISPATCH(addcmul_range);
-  for_each_range(pool_of(stream), out.numel(),
-                 [&](int64_t begin, int64_t end) { range(value, views, begin, end); });
+  for_each_range(pool_of(stream), out.numel(), [&](int64_t begin, int64_t end) { range(value, views, begin, end); });
   return {};
 }
 

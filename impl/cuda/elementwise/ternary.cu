@@ -65,9 +65,8 @@ Status addcmul(Stream& stream, double value, const View& x, const View& a, const
   if (!is_float(out.dtype)) {
     return map<int64_t>(stream, Addcmul<int64_t>{static_cast<int64_t>(value)}, out, x, a, b);
   }
-  return with_float_type(out.dtype, [&]<class C>() {
-    return map<C>(stream, Addcmul<C>{static_cast<C>(value)}, out, x, a, b);
-  });
+  return with_float_type(out.dtype,
+                         [&]<class C>() { return map<C>(stream, Addcmul<C>{static_cast<C>(value)}, out, x, a, b); });
 }
 
 }  // namespace halftone::cuda

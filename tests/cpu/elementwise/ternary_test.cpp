@@ -129,8 +129,8 @@ TEST(Addcmul, EqualsTheReferenceAtAnyStrides) {
 TEST(Addcmul, MultipliesFromLeftToRight) {
   for_each_instruction_set([] {
     for (const int64_t size : kCaseSizes) {
-      const HostTensor in[] = {HostTensor(DType::kF32, {size}), HostTensor(DType::kF32, {size}),
-                               HostTensor(DType::kF32, {size})};
+      HostTensor in[] = {HostTensor(DType::kF32, {size}), HostTensor(DType::kF32, {size}),
+                         HostTensor(DType::kF32, {size})};
       for (int64_t i = 0; i < size; ++i) {
         in[0].set(i, 1);
         in[1].set(i, i % 2 == 0 ? 0x1p127 : 0x1p-127);
@@ -145,7 +145,7 @@ TEST(Addcmul, MultipliesFromLeftToRight) {
 
 TEST(Addcmul, WrapsIntegers) {
   for_each_instruction_set([] {
-    const HostTensor in[] = {HostTensor(DType::kI8, {1}), HostTensor(DType::kI8, {1}), HostTensor(DType::kI8, {1})};
+    HostTensor in[] = {HostTensor(DType::kI8, {1}), HostTensor(DType::kI8, {1}), HostTensor(DType::kI8, {1})};
     in[0].set(0, 100);
     in[1].set(0, 10);
     in[2].set(0, 5);

@@ -109,8 +109,12 @@ std::vector<OpCase> addcmul_cases() {
   with_f64_scalar.shapes = {{{}, {7, 5}, {7, 1}}};
   OpCase with_i32 = addcmul_case("0.3, with i32", 0.3, {real, {whole(real.draw), DType::kI32}, real});
   with_i32.shapes = {{{7, 5}, {7, 5}, {}}};
-  return {addcmul_case("0.3", 0.3, {real, real, real}), addcmul_case("1", 1, {real, real, real}), whole_number,
-          with_f32, with_f64_scalar, with_i32};
+  return {addcmul_case("0.3", 0.3, {real, real, real}),
+          addcmul_case("1", 1, {real, real, real}),
+          whole_number,
+          with_f32,
+          with_f64_scalar,
+          with_i32};
 }
 
 }  // namespace

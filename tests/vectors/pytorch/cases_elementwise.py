@@ -159,7 +159,14 @@ def scaled_products():
     case("addcmul/a bool and integers", "addcmul", [tensor([1, 0], "bool"), tensor([10, 2], "i32"), tensor(3, "i64")],
          attributes={"value": -1})
     case("addcmul/bools", "addcmul", [tensor([1, 0], "bool")] * 3, attributes={"value": 1})
-    case("addcmul/integers and a fraction", "addcmul", [tensor([1, 2], "i32")] * 3, attributes={"value": 0.5})
+    case("addcmul/integers and a fraction", "addcmul", [tensor([1, 2], "i32")] * 3, attributes={"value": 0.5},
+         differs="addcmul of integers and a fraction", ours=error("INVALID_ARGUMENT"))
+    rounded = "addcmul with a wider scalar tensor, or of an integer and a 16-bit float"
+    case("addcmul/bf16 and a scalar of f32", "addcmul",
+         [tensor([2.0**-8], "bf16"), tensor([1.0], "bf16"), tensor(1.0 + 2.0**-9 + 2.0**-20)], attributes={"value": 1},
+         differs=rounded, ours={"outputs": [tensor([1.0078125], "bf16")]})
+    case("addcmul/i64 and bf16", "addcmul", [tensor([257], "i64"), tensor([1.0], "bf16"), tensor([2.0], "bf16")],
+         attributes={"value": 1}, differs=rounded, ours={"outputs": [tensor([260.0], "bf16")]})
     case("addcmul/integers and a float", "addcmul", [tensor([1, 2], "i32"), tensor(0.5), tensor([3, 4], "i32")],
          attributes={"value": 0.5})
     case("addcmul/f16 beside a scalar of f64", "addcmul", [tensor([1.0, 2.0], "f16"), tensor(0.5, "f64"),
