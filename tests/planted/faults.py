@@ -101,7 +101,7 @@ CUDA = [
 
 OPS = [
     Fault("scalar_of_same_kind", "impl/ops/dispatch/broadcast.cpp",
-          "kind_of(scalar) <= kind_of(dimensioned)", "kind_of(scalar) < kind_of(dimensioned)",
+          "kind_of(*scalar) <= kind_of(*dimensioned)", "kind_of(*scalar) < kind_of(*dimensioned)",
           "a scalar of the same kind widens the dtype of a tensor"),
     Fault("broadcast_of_nothing", "impl/ops/dispatch/broadcast.cpp",
           "size_a == 1 ? size_b : size_a", "std::max(size_a, size_b)",
