@@ -10,6 +10,7 @@ A class of by_hand.pyi keeps its lines, and so does each name in it: the generat
 """
 import argparse
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -106,6 +107,11 @@ class Stubs:
                 "    def keys(self) -> list[str]: ...\n    def __getitem__(self, name: str) -> Any: ...\n")
 
 
+def with_python_types(stub: str) -> str:
+    """Names Python's types as builtins, because the package and its tensors have dtypes and methods of these names."""
+    return re.sub(r"(?<![\w.])(?<!def )(bool|float|int)\b(?!: Dtype)", r"builtins.\1", stub)
+
+
 def defined(nodes: list[ast.stmt]) -> set[str]:
     names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     names |= {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
@@ -143,7 +149,7 @@ def layers_stub(stubs: Stubs, names: dict[str, str], not_layers: set[str]) -> st
         if parameters[:1] == ["device: Device"]:
             parameters = [*parameters[1:], "*", "device: Device | None = ..."]
         rows.append(f"def {name}({', '.join(parameters)}) -> Module: ...\n")
-    return ("from collections.abc import Callable, Sequence\nfrom os import PathLike\n"
+    return ("import builtins\nfrom collections.abc import Callable, Sequence\nfrom os import PathLike\n"
             "from typing import SupportsIndex\n\nfrom . import *\n\n"
             "def Sequential(*modules: Module) -> Module: ...\n" + "".join(rows))
 
@@ -165,10 +171,10 @@ def main() -> int:
     stubs = Stubs(Interface(Api(options.description)))
     layers = constants_of(options.by_hand.parent / "halftone/nn.py")
     options.folder.mkdir(parents=True, exist_ok=True)
-    (options.folder / "__init__.pyi").write_text(package_stub(stubs, options.by_hand.read_text(encoding="utf-8")),
-                                                 encoding="utf-8")
-    (options.folder / "nn.pyi").write_text(layers_stub(stubs, layers["_NAMES"], layers["_NOT_LAYERS"]),
-                                           encoding="utf-8")
+    by_hand = options.by_hand.read_text(encoding="utf-8")
+    for name, text in (("__init__.pyi", package_stub(stubs, by_hand)),
+                       ("nn.pyi", layers_stub(stubs, layers["_NAMES"], layers["_NOT_LAYERS"]))):
+        (options.folder / name).write_text(with_python_types(text), encoding="utf-8")
     return 0
 
 

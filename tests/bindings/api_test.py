@@ -34,7 +34,7 @@ class Arguments(unittest.TestCase):
         x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])
         self.assertEqual(ht.cat([x, x], 0).shape, (4, 2))
         self.assertEqual(x.sum(0).tolist(), [4.0, 6.0])
-        self.assertEqual(x.sum(dims=(0, 1), keepdim=True).tolist(), [[10.0]])
+        self.assertEqual(x.sum(dim=(0, 1), keepdim=True).tolist(), [[10.0]])
         with self.assertRaises(TypeError):
             ht.cat([x, 3], 0)
         with self.assertRaises(TypeError):
@@ -42,9 +42,9 @@ class Arguments(unittest.TestCase):
 
     def test_arrays_that_share_a_length_must_have_one(self):
         x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])
-        self.assertEqual(x.roll([0, 1], [1, 1]).tolist(), [[4.0, 3.0], [2.0, 1.0]])
+        self.assertEqual(x.roll([1, 1], [0, 1]).tolist(), [[4.0, 3.0], [2.0, 1.0]])
         with self.assertRaisesRegex(ht.InvalidArgumentError, "htone_roll: shifts has 1 entries, expected 2"):
-            x.roll([0, 1], [1])
+            x.roll([1], [0, 1])
 
     def test_numbers_that_have_32_bits_in_c_are_not_cut(self):
         group, x = ht.Group(ht.default_device(), "single"), ht.tensor([1.0])
@@ -175,8 +175,8 @@ class Operators(unittest.TestCase):
 
 class Library(unittest.TestCase):
     def test_functions_have_a_signature_and_the_words_of_the_header(self):
-        self.assertEqual(str(inspect.signature(ht.topk)), "(input, k, dim, largest=True, sorted=True)")
-        self.assertIn("Returns the k largest or smallest elements", ht.topk.__doc__)
+        self.assertEqual(str(inspect.signature(ht.embedding)), "(weight, indices, padding_index=-1)")
+        self.assertIn("Looks up rows of a table", ht.embedding.__doc__)
         for name in ht.__all__:
             self.assertTrue(inspect.getdoc(getattr(ht, name)), name)
 

@@ -99,6 +99,7 @@ def test_wrong_python_types_are_type_errors(device):
         lambda: Tensor(device, Dtype.F32, [1, "x", 2]),
         lambda: Device(3),
         lambda: Device("\udcff"),
+        lambda: Tensor(device, Dtype.F32, [1]).add(None),
     ]
     for call in calls:
         try:

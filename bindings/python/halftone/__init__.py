@@ -39,10 +39,20 @@ for _name in _OPERATIONS:
 # These complete the classes. A structure is a class with properties as long as no other class has one.
 from . import objects, structures  # noqa: E402, F401, I001
 from . import callers, custom, modules, nn, tensors  # noqa: E402, F401
-from .buffers import default_device, from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
+from . import comparisons, conversions, creation, grad_mode, inplace, reductions, registry  # noqa: E402, F401
+from . import serialization, shapes, threads  # noqa: E402, F401
+from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
+from .devices import default_device, set_default_device  # noqa: E402
+from .dtypes import CONSTANTS, TYPES_OF_PYTHON, finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: E402
 from .modules import DataLoader  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
+inplace.add_methods()
+globals().update(registry.FUNCTIONS)
+globals().update(CONSTANTS)
+
 __version__ = _generated.version_string()
-__all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, "DataLoader", "autocast", "default_device", "deferred_init",
-           "detect_anomaly", "from_buffer", "from_dlpack", "from_numpy", "keep", "nn", "no_grad", "scope", "tensor"]
+__all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, *(name for name in registry.FUNCTIONS if name not in _ADOPTED),
+           *(name for name in CONSTANTS if name not in TYPES_OF_PYTHON), "DataLoader", "autocast", "default_device",
+           "deferred_init", "detect_anomaly", "finfo", "from_buffer", "from_dlpack", "from_numpy", "get_default_dtype",
+           "iinfo", "keep", "nn", "no_grad", "scope", "set_default_device", "set_default_dtype", "tensor"]

@@ -3,8 +3,11 @@
 import sys
 from array import array
 
+from . import dtypes
 from . import halftone as _generated
-from .enums import DeviceType, Dtype, from_name
+from .checks import is_array, is_numpy_number, wrong
+from .devices import default_device, device_of  # noqa: F401: other modules get default_device here
+from .enums import DeviceType, Dtype
 
 # The letters of the struct module, and the dtypes whose elements have their layout.
 _LETTERS = {"d": "F64", "f": "F32", "e": "F16", "q": "I64", "l": "I64", "i": "I32", "h": "I16", "b": "I8", "B": "U8",
@@ -20,21 +23,14 @@ _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # array's letter for so many bytes
 _NAMED = {"bfloat16": Dtype.BF16, "float8_e4m3fn": Dtype.F8E4M3, "float8_e5m2": Dtype.F8E5M2}
 _OTHER_ORDERS = ">!" if sys.byteorder == "little" else "<"
 _DL_CPU = 1
-_default_device = None
-
-
-def default_device():
-    """The CPU of the default context. It outlives a scope() in which the first call comes."""
-    global _default_device
-    if _default_device is None:
-        made = _generated.Device("cpu")
-        _generated.keep_handle(made)
-        _default_device = made
-    return _default_device
 
 
 def _name_of(data):
     return getattr(getattr(data, "dtype", None), "name", type(data).__name__)
+
+
+def _wrong_data(data):
+    return wrong("tensor", "data", "numbers, lists of numbers or an object with a buffer", data)
 
 
 def _view(data):
@@ -50,7 +46,7 @@ def _view(data):
         raise TypeError(f"elements of {_name_of(data)} have no format; {copies}")
     if hasattr(data, "__dlpack__"):
         raise TypeError(f"a {type(data).__name__} has no buffer; halftone.from_dlpack() may share its memory")
-    raise TypeError(f"data is a {type(data).__name__}, expected numbers, lists of numbers or an object with a buffer")
+    raise _wrong_data(data)
 
 
 def _letter(view):
@@ -82,11 +78,11 @@ def _flatten(data, shape):
     """The numbers of nested lists, all of which have this shape."""
     is_list = isinstance(data, (list, tuple))
     if is_list != bool(shape):
-        raise ValueError("a number is beside a list")
+        raise ValueError("tensor: data has a number beside a list")
     if not is_list:
         return [data]
     if len(data) != shape[0]:
-        raise ValueError(f"a list of {len(data)} is beside one of {shape[0]}")
+        raise ValueError(f"tensor: data has a list of {len(data)} beside one of {shape[0]}")
     return [value for row in data for value in _flatten(row, shape[1:])]
 
 
@@ -98,21 +94,45 @@ def _shape(data):
     return shape
 
 
+def _plain(data):
+    """Nested lists of Python's numbers, from sequences, tensors and arrays in each other."""
+    if isinstance(data, (list, tuple, range)):
+        return [_plain(item) for item in data]
+    if isinstance(data, _generated.Tensor) or is_array(data):
+        return data.tolist()
+    return data.item() if is_numpy_number(data) else data
+
+
 def _usual_dtype(values, wanted):
-    """Python's numbers have the digits of f64, which a tensor of f64 must not lose on the way."""
-    if wanted == Dtype.F64:
-        return Dtype.F64
+    """Python's numbers have the digits of f64, which a tensor of f64 must not lose in transit; an integer keeps all of
+    its digits.
+    """
+    for value in values:
+        if not isinstance(value, (int, float)):
+            raise _wrong_data(value)
     if values and all(isinstance(value, bool) for value in values):
         return Dtype.BOOL
-    return Dtype.I64 if values and all(isinstance(value, int) for value in values) else Dtype.F32
+    if values and all(isinstance(value, int) for value in values):
+        return Dtype.I64
+    return Dtype.F64 if Dtype.F64 in (wanted, dtypes.get_default_dtype()) else Dtype.F32
 
 
 def _from_numbers(data, device, wanted):
+    data = _plain(data)
     shape = _shape(data)
     values = _flatten(data, shape)
     dtype = _usual_dtype(values, wanted)
     letter = _MEMORY.get(dtype) or format_of(dtype)
-    return _generated.Tensor.from_bytes(device, dtype, shape, array(letter, values))
+    try:
+        content = array(letter, values)
+    except OverflowError:
+        raise OverflowError("tensor: data has an int that 64 bits cannot hold") from None
+    made = _generated.Tensor.from_bytes(device, dtype, shape, content)
+    return made if wanted or dtype not in dtypes.FLOATS else _converted(made, dtypes.get_default_dtype())
+
+
+def _converted(made, dtype):
+    return made if made.dtype == dtype else _generated.cast(made, dtype)
 
 
 def _copied(data):
@@ -142,22 +162,28 @@ def _numbers_of(view):
         raise OverflowError(f"a number of format {view.format!r} is above the largest of {dtype.name.lower()}") from None
 
 
-def tensor(data, dtype=None, device=None):
-    """Makes a tensor with a copy of data: numbers, nested lists of numbers, or an object with the buffer protocol, such
-    as a numpy array.
+def tensor(data, dtype=None, device=None, requires_grad=False):
+    """Makes a tensor with a copy of data: numbers, nested lists of numbers and tensors, a tensor, or an object with the
+    buffer protocol, such as a numpy array.
 
-    Numbers become f32, integers i64, booleans bool, and a buffer keeps its dtype, unless `dtype` says otherwise.
-    Unsigned numbers of 16 bits become i32, those of 32 and 64 bits i64; one that i64 cannot hold is an OverflowError.
+    Floats become the default dtype (f32), integers i64, booleans bool, and a buffer keeps its dtype, unless `dtype`
+    names another. Unsigned numbers of 16 bits become i32, those of 32 and 64 bits i64; one that i64 cannot hold is an
+    OverflowError.
     """
-    device = device or default_device()
-    if isinstance(dtype, str):
-        dtype = from_name("Dtype", dtype)
-    if isinstance(data, (int, float, list, tuple)):
-        made = _from_numbers(data, device, dtype)
+    place = device_of("tensor", device)
+    dtype = dtypes.optional_dtype("tensor", dtype)
+    if isinstance(data, _generated.Tensor):
+        made = data.detach().clone()
+        made = made.to(dtype=dtype, device=None if device is None else place)
+    elif isinstance(data, (int, float, list, tuple, range)):
+        made = _from_numbers(data, place, dtype)
     else:
         kept, shape, content = _copied(data)
-        made = _generated.Tensor.from_bytes(device, kept, shape, content)
-    return made if dtype is None else made.to(dtype)
+        made = _generated.Tensor.from_bytes(place, kept, shape, content)
+    made = made if dtype is None else _converted(made, dtype)
+    if requires_grad:
+        made.set_requires_grad()
+    return made
 
 
 def from_buffer(data, device=None):
@@ -177,7 +203,7 @@ def from_buffer(data, device=None):
         if is_so:
             raise BufferError(f"the buffer {what}, so its memory cannot be shared; halftone.tensor() copies it")
     strides = [stride // view.itemsize for stride in view.strides]
-    return _generated.borrow_buffer(data, device or default_device(), dtype, list(view.shape), strides)
+    return _generated.borrow_buffer(data, device_of("from_buffer", device), dtype, list(view.shape), strides)
 
 
 from_numpy = from_buffer
@@ -191,7 +217,7 @@ def from_dlpack(data, device=None):
         capsule = data.__dlpack__(max_version=(1, 1))
     except TypeError:  # a producer from before version 1
         capsule = data.__dlpack__()
-    return _generated.take_capsule(device or default_device(), capsule)
+    return _generated.take_capsule(device_of("from_dlpack", device), capsule)
 
 
 class _SharedMemory:

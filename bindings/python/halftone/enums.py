@@ -40,8 +40,8 @@ def from_value(name, value):
 
 # Names of numpy and PyTorch.
 _DTYPE_NAMES = {"float64": "F64", "double": "F64", "float32": "F32", "float16": "F16", "half": "F16",
-                "bfloat16": "BF16", "float8_e4m3fn": "F8E4M3", "float8_e5m2": "F8E5M2", "int64": "I64",
-                "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8",
+                "bfloat16": "BF16", "float8_e4m3fn": "F8E4M3", "float8_e5m2": "F8E5M2", "int64": "I64", "long": "I64",
+                "int32": "I32", "int16": "I16", "short": "I16", "int8": "I8", "uint8": "U8",
                 "bool_": "BOOL"}
 
 

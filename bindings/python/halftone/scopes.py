@@ -1,5 +1,6 @@
 """Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
 
+import contextlib
 import threading
 
 from . import halftone as _generated
@@ -29,8 +30,8 @@ Scope.__enter__ = lambda self: self
 Scope.__exit__ = lambda self, *exception: self.close()
 
 
-class _Begun:
-    """Begins a scope at `with`, and ends it there. Each thread ends those that it has begun."""
+class _Begun(contextlib.ContextDecorator):
+    """Begins a scope at `with` and ends it there, also as a decorator. Each thread ends those that it has begun."""
 
     def __init__(self, begin):
         self._begin = begin

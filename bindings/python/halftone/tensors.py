@@ -1,122 +1,195 @@
 """A tensor in Python's idiom: operators, indexing, properties, and conversions to Python's own objects."""
 
-from . import buffers
+from . import arithmetic, buffers, division, indexing, inplace
 from . import halftone as _generated
-from .enums import DeviceType
+from .checks import number
+from .dtypes import BITS, FLOATS
+from .enums import DeviceType, Dtype
 from .halftone import Tensor
-
-_NUMBER = (int, float)
-
-
-def _method(function):
-    """Adds a function to Tensor under its own name."""
-    setattr(Tensor, function.__name__, function)
-    return function
+from .operands import as_tensor, compared_with_number, scalar, with_number
+from .registry import method
 
 
-def _binary(name, with_tensor, with_number):
+def _operator(name, with_tensor, apply_number):
     def operator(self, other):
         if isinstance(other, Tensor):
             return with_tensor(self, other)
-        return with_number(self, other) if isinstance(other, _NUMBER) else NotImplemented
+        plain = number(other)
+        if plain is not None:
+            return apply_number(self, plain)
+        made = as_tensor(other, self)
+        return NotImplemented if made is None else with_tensor(self, made)
 
     operator.__name__ = name
     setattr(Tensor, name, operator)
 
 
-def _subtract_from(self, number):
-    """number - self: integers stay integers for an integer, and become f32 for another number."""
-    if isinstance(number, int):
-        return _generated.add_scalar(_generated.neg(self), number)
-    return _generated.rescale(self, -1.0, number)
+def _reversed(name, with_tensor, apply_number):
+    """The operator whose left operand is a number or an array."""
+    _operator(name, lambda self, other: with_tensor(other, self), apply_number)
 
 
-for _name in ("add", "sub", "mul", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
-    _binary(f"__{_name}__", getattr(_generated, _name), getattr(_generated, _name + "_scalar"))
-_binary("__truediv__", _generated.div, _generated.div_scalar)
-_binary("__radd__", _generated.add, _generated.add_scalar)
-_binary("__rmul__", _generated.mul, _generated.mul_scalar)
-_binary("__rsub__", None, _subtract_from)
-_binary("__rtruediv__", None, lambda self, number: _generated.mul_scalar(_generated.reciprocal(self), number))
+def _beside(name):
+    return lambda self, value: with_number(name, self, value)
 
+
+def _compared(name):
+    return lambda self, value: compared_with_number(name, self, value)
+
+
+def _as_scalar(apply, name):
+    return lambda self, value: apply(scalar(name, value, self), self)
+
+
+def _subtract_from(self, value):
+    """value - self: integers stay integers beside an int, and become floats beside a float."""
+    if isinstance(value, int):
+        return with_number("add", _generated.neg(self), value)
+    return _generated.rescale(self, -1.0, value)
+
+
+def _divide_by(self, value):
+    """value / self, as PyTorch computes it."""
+    return _generated.mul_scalar(_generated.reciprocal(self), value)
+
+
+for _name in ("add", "sub", "mul"):
+    _operator(f"__{_name}__", getattr(_generated, _name), _beside(_name))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _operator(f"__{_name}__", getattr(_generated, _name), _compared(_name))
+_operator("__truediv__", _generated.div, _beside("div"))
+_operator("__floordiv__", division.floor_divide, division.floor_divide)
+_operator("__mod__", division.remainder, division.remainder)
+_operator("__pow__", arithmetic.pow, arithmetic.pow)
+_reversed("__radd__", _generated.add, _beside("add"))
+_reversed("__rmul__", _generated.mul, _beside("mul"))
+_reversed("__rsub__", _generated.sub, _subtract_from)
+_reversed("__rtruediv__", _generated.div, _divide_by)
+_reversed("__rfloordiv__", division.floor_divide, _as_scalar(division.floor_divide, "floor_divide"))
+_reversed("__rmod__", division.remainder, _as_scalar(division.remainder, "remainder"))
+_reversed("__rpow__", arithmetic.pow, _as_scalar(arithmetic.pow, "pow"))
+
+# numpy leaves its operators to the right operand if that has a higher priority.
+Tensor.__array_priority__ = 1000
 # A tensor compares by elements, so it is hashed by identity.
 Tensor.__hash__ = object.__hash__
 Tensor.__neg__ = lambda self: _generated.neg(self)
+Tensor.__pos__ = lambda self: self
 Tensor.__abs__ = lambda self: _generated.abs(self)
-Tensor.__invert__ = lambda self: _generated.logical_not(self)
 
 
-@_method
+def _logic(symbol, with_bools):
+    def operator(self, other):
+        plain = number(other)
+        made = scalar(symbol, plain, self) if isinstance(plain, bool) else as_tensor(other, self)
+        if made is None and plain is None:
+            return NotImplemented
+        for dtype in (self.dtype, Dtype.I64 if made is None else made.dtype):
+            if dtype != Dtype.BOOL:
+                raise TypeError(f"{symbol}: both operands must be bool, got {dtype}; a comparison makes bools")
+        return with_bools(self, made)
+
+    return operator
+
+
+for _name, _symbol, _function in (("and", "&", _generated.logical_and), ("or", "|", _generated.logical_or),
+                                  ("xor", "^", _generated.ne)):  # fmt: skip
+    _made = _logic(_symbol, _function)
+    setattr(Tensor, f"__{_name}__", _made)
+    setattr(Tensor, f"__r{_name}__", _made)
+
+
+@method
+def __invert__(self):
+    """The opposite bool; of an integer all bits are inverted, which is -1 - x."""
+    dtype = self.dtype
+    if dtype in BITS:
+        return _generated.sub_scalar(_generated.neg(self), 1)
+    if dtype != Dtype.BOOL:
+        raise TypeError(f"~: the tensor must be bool or an integer, got {dtype}")
+    return _generated.logical_not(self)
+
+
+@method
 def __matmul__(self, other):
-    return _generated.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    made = as_tensor(other, self)
+    return NotImplemented if made is None else _generated.matmul(self, made)
 
 
-def _index(self, key, dim):
-    """The tensor for one index of one dimension, and whether the dimension is left."""
-    if isinstance(key, slice):
-        size = self.shape[dim]
-        start, stop, step = key.indices(size)
-        if step < 1:
-            raise ValueError("a step below 1 is not supported; use flip")
-        return _generated.slice(self, dim, start, max(start, stop), step), True
-    position = key.__index__()
-    size = self.shape[dim]
-    if not -size <= position < size:
-        raise IndexError(f"index {position} is out of range for dimension {dim} of size {size}")
-    position %= size
-    return _generated.squeeze(_generated.slice(self, dim, position, position + 1, 1), dim), False
+@method
+def __rmatmul__(self, other):
+    made = as_tensor(other, self)
+    return NotImplemented if made is None else _generated.matmul(made, self)
 
 
-@_method
-def __getitem__(self, key):
-    """Integers, slices, `...` and None, as numpy reads them: a view. A tensor of indices selects rows: a copy."""
-    if isinstance(key, Tensor):
-        return _generated.index_select(self, 0, key)
-    keys = key if isinstance(key, tuple) else (key,)
-    missing = len(self.shape) - sum(item is not None and item is not Ellipsis for item in keys)
-    if missing < 0:
-        raise IndexError(f"{len(keys)} indices for {len(self.shape)} dimensions")
-    dim, result = 0, self
-    for item in keys:
-        if item is Ellipsis:
-            dim += missing
-        elif item is None:
-            result = _generated.unsqueeze(result, dim)
-            dim += 1
-        else:
-            result, stays = _index(result, item, dim)
-            dim += stays
-    return result
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Tensor, f"__i{_name}__", inplace.operator("div" if _name == "truediv" else _name))
+for _name, _function in (("floordiv", division.floor_divide), ("mod", division.remainder), ("pow", arithmetic.pow)):
+    setattr(Tensor, f"__i{_name}__", inplace.operator_of(_function))
+
+Tensor.__getitem__ = indexing.read
+Tensor.__setitem__ = indexing.write
 
 
-@_method
+@method
 def __len__(self):
     if not self.shape:
         raise TypeError("a tensor without dimensions has no length")
     return self.shape[0]
 
 
-@_method
+@method
 def __iter__(self):
     return (self[index] for index in range(len(self)))
 
 
-@_method
+@method
+def __reversed__(self):
+    return _generated.flip(self, (0,)) if self.shape else self
+
+
+@method
+def __contains__(self, item):
+    found = self == item
+    return found is not NotImplemented and isinstance(found, Tensor) and bool(_generated.any(found).item())
+
+
+_item = Tensor.item
+
+
+@method
+def item(self):
+    """The value of a tensor with one element, as a bool, an int or a float; waits for the device."""
+    value = _item(self)
+    dtype = self.dtype
+    if dtype in BITS:
+        return int(value) if abs(value) < 2**53 else buffers.numbers(self)[0]
+    return bool(value) if dtype == Dtype.BOOL else value
+
+
+@method
 def __bool__(self):
-    return bool(self.item())
+    return bool(_item(self))
 
 
-@_method
+@method
 def __float__(self):
     return float(self.item())
 
 
-@_method
+@method
 def __int__(self):
     return int(self.item())
 
 
-@_method
+@method
+def __index__(self):
+    if self.dtype in FLOATS or self.numel() != 1:
+        raise TypeError(f"an index must be an integer tensor with one element, got {self.dtype} of shape {self.shape}")
+    return int(self.item())
+
+
+@method
 def __repr__(self):
     try:
         return self.format()
@@ -124,17 +197,22 @@ def __repr__(self):
         return f"<Tensor: {error}>"
 
 
+@method
+def __format__(self, spec):
+    return str(self) if not spec else format(self.item(), spec)
+
+
 def _nested(values, shape):
     return [_nested(values, shape[1:]) for _ in range(shape[0])] if shape else next(values)
 
 
-@_method
+@method
 def tolist(self):
     """All elements as Python's numbers, in lists nested as the dimensions are."""
     return _nested(iter(buffers.numbers(self)), self.shape)
 
 
-@_method
+@method
 def numpy(self):
     """A numpy array over the tensor's memory, without a copy. The array keeps the memory: the tensor may be closed, and
     its scope() may end.
@@ -142,33 +220,25 @@ def numpy(self):
     return buffers.shared_array(self)
 
 
-@_method
+@method
 def __array__(self, dtype=None, copy=None):
     shared = buffers.shared_array(self)
+    if copy is False and dtype not in (None, shared.dtype):
+        raise ValueError(f"an array of {dtype} needs a copy of a tensor of {self.dtype}")
     return shared.astype(dtype or shared.dtype, copy=bool(copy) or dtype not in (None, shared.dtype))
 
 
-@_method
+@method
 def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     if copy:
         raise BufferError("a copy is made by clone()")
     return _generated.make_capsule(self, max_version is not None and max_version[0] >= 1)
 
 
-@_method
+@method
 def __dlpack_device__(self):
     """The numbers of DLPack's standard; 12 is any device that it does not name."""
     return ({DeviceType.CPU: 1, DeviceType.CUDA: 2}.get(self.device.kind, 12), 0)
-
-
-_to = Tensor.to
-
-
-@_method
-def to(self, dtype=None, device=None):
-    """The tensor in another dtype or on another device; the tensor itself if nothing changes.
-    """
-    return _to(self, device, self.dtype if dtype is None else dtype)
 
 
 Tensor.read = buffers.read
@@ -178,11 +248,22 @@ def _property(name, getter, setter=None, documentation=None):
     setattr(Tensor, name, property(getter, setter, doc=documentation or getter.__doc__))
 
 
+def _set_grad(self, value):
+    if value is not None:
+        raise AttributeError("grad: a tensor's gradient can be set to None alone; Parameter.set_grad() sets others")
+    self.zero_grad()
+
+
 _property("shape", Tensor.shape)
 _property("strides", Tensor.strides)
 _property("dtype", Tensor.dtype)
 _property("device", Tensor.device)
-_property("grad", Tensor.grad)
+_property("grad", Tensor.grad, _set_grad)
 _property("requires_grad", Tensor.requires_grad, Tensor.set_requires_grad)
 _property("ndim", lambda self: len(self.shape), documentation="The number of dimensions.")
-_property("T", lambda self: _generated.transpose(self, -2, -1), documentation="The last two dimensions exchanged.")
+_property("mT", lambda self: _generated.transpose(self, -2, -1), documentation="The last two dimensions exchanged.")
+_property("T", lambda self: _generated.permute(self, tuple(reversed(range(self.ndim)))),
+          documentation="The dimensions in reverse order: the transpose of a matrix.")
+_property("data", lambda self: self.detach(), documentation="The same memory without the recorded operations.")
+_property("is_leaf", inplace.is_leaf)
+_property("is_cuda", lambda self: self.device.kind == DeviceType.CUDA, documentation="True for a tensor of a GPU.")

@@ -117,7 +117,8 @@ static class EveryCall {{
 class Python(Java):
     """Each argument has its name, and settings are arguments."""
 
-    ops, end, booleans, memory = "ht", ".end()", ("False", "True"), "bytes(16)"
+    # The functions of the package may be others, under PyTorch's names, around these.
+    ops, end, booleans, memory = "ht.halftone", ".end()", ("False", "True"), "bytes(16)"
 
     def type(self, name: str) -> str:
         return name

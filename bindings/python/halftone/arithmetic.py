@@ -1,0 +1,193 @@
+"""Functions of two operands, each of which may be a number or an array."""
+
+import math
+
+from . import dtypes
+from . import halftone as _generated
+from .checks import needed_number, number, tensor
+from .division import floor_divide
+from .enums import Dtype
+from .halftone import Tensor
+from .operands import compared_with_number, operand, operands, scalar, with_number
+from .registry import alias, both, function
+
+_where = _generated.where
+
+
+def _binary(name, apply_number, documentation):
+    with_tensor = getattr(_generated, name)
+
+    def made(input, other):
+        if isinstance(other, Tensor) and isinstance(input, Tensor):
+            return with_tensor(input, other)
+        plain = number(other)
+        if plain is not None and isinstance(input, Tensor):
+            return apply_number(name, input, plain)
+        return with_tensor(*operands(name, input, other))
+
+    made.__name__ = name
+    made.__doc__ = documentation
+    return both(made)
+
+
+def _scaled(name, other, alpha, beside):
+    """other * alpha in at least FP32, so that the sum with it is rounded once."""
+    made = operand(name, "other", other, beside)
+    if made.dtype in dtypes.SHORT_FLOATS:
+        made = _generated.cast(made, Dtype.F32)
+    return with_number("mul", made, needed_number(name, "alpha", alpha))
+
+
+def _sum_of(name):
+    with_tensor = getattr(_generated, name)
+
+    def made(input, other, *, alpha=1):
+        if alpha == 1:
+            if isinstance(other, Tensor) and isinstance(input, Tensor):
+                return with_tensor(input, other)
+            plain = number(other)
+            if plain is not None and isinstance(input, Tensor):
+                return with_number(name, input, plain)
+            return with_tensor(*operands(name, input, other))
+        first, second = operands(name, input, other)
+        made = with_tensor(first, _scaled(name, second, alpha, first))
+        return made.to(_generated.dtype_promote(first.dtype, second.dtype))
+
+    made.__name__ = name
+    return made
+
+
+add = _sum_of("add")
+add.__doc__ = "Returns input + alpha * other, element by element; other may be a number."
+sub = _sum_of("sub")
+sub.__doc__ = "Returns input - alpha * other, element by element; other may be a number."
+both(add)
+both(sub)
+alias("subtract", sub)
+mul = _binary("mul", with_number, "Returns input * other, element by element; other may be a number.")
+alias("multiply", mul)
+for _name, _sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    _binary(_name, compared_with_number,
+            f"Returns input {_sign} other, element by element, as bools; other may be a number.")
+
+
+def _with_scalar(name, input, value):
+    return getattr(_generated, name)(input, scalar(name, value, input))
+
+
+maximum = _binary("maximum", _with_scalar, "Returns the larger of two elements, NaN if either is; one may be a number.")
+minimum = _binary("minimum", _with_scalar, "Returns the smaller of two elements, NaN if either is; one may be a number.")
+
+
+def _integer_power(base, exponent):
+    """Squares base once for each bit of an int, in integers that wrap."""
+    result = None
+    while True:
+        if exponent & 1:
+            result = base if result is None else _generated.mul(result, base)
+        exponent >>= 1
+        if not exponent:
+            return _generated.full_like(base, 1) if result is None else result
+        base = _generated.mul(base, base)
+
+
+def _integer_powers(base, exponent):
+    """As _integer_power, with the bits of each element of a tensor."""
+    if exponent.numel() and exponent.amin().item() < 0:
+        raise ValueError("pow: exponent must be at least 0 beside an integer base")
+    both_shapes = _generated.mul_scalar(_generated.add(base, exponent), 0)
+    base, exponent = _generated.add(base, both_shapes), _generated.add(exponent, both_shapes)
+    result = Tensor.ones_like(base)
+    while _generated.any(exponent).item():
+        half = floor_divide(exponent, 2)
+        is_odd = _generated.ne(exponent, _generated.mul_scalar(half, 2))
+        result = _where(is_odd, _generated.mul(result, base), result)
+        base, exponent = _generated.mul(base, base), half
+    return result
+
+
+def _power_of_number(input, exponent):
+    kind = input.dtype if isinstance(exponent, int) else Dtype.F32
+    if kind in dtypes.FLOATS:
+        return _generated.pow_scalar(input, exponent)
+    if exponent < 0:
+        raise ValueError(f"pow: exponent must be at least 0 beside an integer base, got {exponent}")
+    return _integer_power(_generated.cast(input, Dtype.I64) if kind == Dtype.BOOL else input, int(exponent))
+
+
+@both
+def pow(input, exponent):
+    """Raises to a power, element by element. input or exponent may be a number; integers give integers, which wrap."""
+    if isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        plain = number(exponent)
+        if plain is not None:
+            return _power_of_number(input, plain)
+    base, power = operands("pow", input, exponent)
+    if base.dtype in dtypes.FLOATS or power.dtype in dtypes.FLOATS:
+        return _generated.pow(base, power)
+    return _integer_powers(base, power)
+
+
+def _chosen(condition, input, other):
+    if number(input) is not None and number(other) is not None:  # as PyTorch: the widest kind of the two numbers
+        kinds = {type(number(value)) for value in (input, other)}
+        dtype = dtypes.get_default_dtype() if float in kinds else Dtype.I64 if int in kinds else Dtype.BOOL
+        beside = Tensor.zeros(condition.device, dtype, ())
+        return _where(condition, scalar("where", number(input), beside), scalar("where", number(other), beside))
+    return _where(condition, *operands("where", input, other))
+
+
+@function
+def where(condition, input=None, other=None):
+    """Chooses element by element: input if the condition is true, else other; each may be a number. With a condition
+    alone it returns the indices of its true elements, one tensor for each dimension.
+    """
+    chosen = tensor("where", "condition", condition)
+    if input is None and other is None:
+        places = _generated.nonzero(chosen)
+        return tuple(places[:, dim] for dim in range(chosen.ndim))
+    return _chosen(chosen, input, other)
+
+
+def _where_self(self, condition, other):
+    """Chooses element by element: this tensor if the condition is true, else other, which may be a number."""
+    return _chosen(tensor("where", "condition", condition), self, other)
+
+
+_where_self.__name__ = "where"
+Tensor.where = _where_self
+
+
+def _is_bound_number(value):
+    return value is None or number(value) is not None
+
+
+@both
+def clamp(input, min=None, max=None):
+    """Bounds the elements: at least min and at most max, each of which may be a number, a tensor, or None."""
+    if min is None and max is None:
+        raise TypeError("clamp: min or max must be a number or a Tensor, got None for both")
+    made = tensor("clamp", "input", input)
+    if _is_bound_number(min) and _is_bound_number(max) and made.dtype in dtypes.FLOATS:
+        low, high = (limit if bound is None else number(bound) for bound, limit in ((min, -math.inf), (max, math.inf)))
+        if not (math.isnan(low) or math.isnan(high)):
+            return _generated.clamp(made, low, high)
+    for bound, apply, argument in ((min, _generated.maximum, "min"), (max, _generated.minimum, "max")):
+        if bound is not None:
+            made = apply(made, operand("clamp", argument, bound, made))
+    return made
+
+
+alias("clip", clamp)
+
+
+@both
+def clamp_min(input, min):
+    """Bounds the elements from below: at least min, a number or a tensor."""
+    return clamp(input, min=min)
+
+
+@both
+def clamp_max(input, max):
+    """Bounds the elements from above: at most max, a number or a tensor."""
+    return clamp(input, max=max)

@@ -1,0 +1,100 @@
+"""Comparisons of whole tensors, tests of single elements, and products of matrices, under PyTorch's names."""
+
+import math
+
+from . import dtypes
+from . import halftone as _generated
+from .checks import needed_number, tensor
+from .arithmetic import add
+from .enums import Dtype
+from .operands import operands, with_number
+from .registry import both
+
+
+@both
+def isnan(input):
+    """True for elements that are NaN."""
+    return _generated.is_nan(tensor("isnan", "input", input))
+
+
+@both
+def isfinite(input):
+    """True for elements that are neither infinite nor NaN."""
+    return _generated.is_finite(tensor("isfinite", "input", input))
+
+
+@both
+def isinf(input):
+    """True for elements that are infinite."""
+    made = tensor("isinf", "input", input)
+    return _generated.eq_scalar(_generated.abs(made), math.inf)
+
+
+@both
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True for elements that differ by at most atol + rtol * |other|; NaN is close to NaN if equal_nan."""
+    first, second = (made.detach() for made in operands("isclose", input, other))
+    if first.dtype not in dtypes.FLOATS and second.dtype not in dtypes.FLOATS:
+        first, second = _generated.cast(first, Dtype.F64), _generated.cast(second, Dtype.F64)
+    relative = needed_number("isclose", "rtol", rtol)
+    allowed = _generated.add_scalar(_generated.mul_scalar(_generated.abs(second), relative),
+                                    needed_number("isclose", "atol", atol))
+    distance = _generated.abs(_generated.sub(first, second))
+    is_near = _generated.logical_and(_generated.is_finite(distance), _generated.le(distance, allowed))
+    found = _generated.logical_or(_generated.eq(first, second), is_near)
+    if equal_nan:
+        are_nan = _generated.logical_and(_generated.is_nan(first), _generated.is_nan(second))
+        found = _generated.logical_or(found, are_nan)
+    return found
+
+
+@both
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True if all elements are close, as isclose says."""
+    return bool(_generated.all(isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+@both
+def equal(input, other):
+    """True if both have one shape and equal elements."""
+    first, second = tensor("equal", "input", input), tensor("equal", "other", other)
+    return first.shape == second.shape and bool(_generated.all(_generated.eq(first, second)).item())
+
+
+def _matrix_product(name, first_dims, second_dims, documentation):
+    def made(input, mat2):
+        first, second = tensor(name, "input", input), tensor(name, "mat2", mat2)
+        for argument, given, wanted in (("input", first, first_dims), ("mat2", second, second_dims)):
+            if given.ndim != wanted:
+                raise ValueError(f"{name}: {argument} must have {wanted} dimensions, got shape {given.shape}")
+        return _generated.matmul(first, second)
+
+    made.__name__ = name
+    made.__doc__ = documentation
+    return both(made)
+
+
+mm = _matrix_product("mm", 2, 2, "The product of two matrices.")
+bmm = _matrix_product("bmm", 3, 3, "The products of two batches of matrices.")
+mv = _matrix_product("mv", 2, 1, "The product of a matrix and a vector.")
+dot = _matrix_product("dot", 1, 1, "The sum of the products of two vectors.")
+
+
+@both
+def outer(input, vec2):
+    """The products of all elements of two vectors: [n] and [m] give [n, m]."""
+    first, second = tensor("outer", "input", input), tensor("outer", "vec2", vec2)
+    for argument, given in (("input", first), ("vec2", second)):
+        if given.ndim != 1:
+            raise ValueError(f"outer: {argument} must have 1 dimension, got shape {given.shape}")
+    return _generated.mul(_generated.unsqueeze(first, 1), _generated.unsqueeze(second, 0))
+
+
+@both
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    product = mm(mat1, mat2)
+    if beta == 0:  # NaN and infinities of input do not count
+        return with_number("mul", product, alpha)
+    scaled = input if beta == 1 else with_number("mul", tensor("addmm", "input", input), beta)
+    return add(scaled, product, alpha=alpha)

@@ -1,0 +1,144 @@
+"""save and load: tensors in nested dicts, lists and tuples, with numbers and texts beside them, in the format of
+safetensors. A file holds no code, so a file of a stranger can be read. Its text "halftone" is the structure as JSON;
+each tensor has its path in the structure as its name, so that other readers find the tensors of a state dict, too.
+"""
+
+import os
+from collections.abc import Mapping
+
+from . import halftone as _generated
+from .checks import got, wrong
+from .devices import device_of
+from .halftone import Context, Parameter, StateDict, Tensor
+from .registry import function
+
+_KEY = "halftone"
+_VERSION = 1
+_LONGEST_NAME = 1000
+_PLAIN = (type(None), bool, int, float, str)
+
+
+class _Writer:
+    """Puts the tensors of a structure into a state dict. A tensor that comes twice is kept once."""
+
+    def __init__(self):
+        self.tensors = StateDict()
+        self.names = {}  # by the identity of the tensor; self.kept keeps it, so that no other object gets it
+        self.used, self.kept = set(), []
+
+    def describe(self, value, path):
+        """The structure of a value as JSON has it: a list whose first item is its kind."""
+        if type(value) in _PLAIN:
+            return ["plain", value]
+        if isinstance(value, (Tensor, Parameter)):
+            return self.describe_tensor(value, path)
+        if isinstance(value, (StateDict, Mapping)):
+            rows = [[self.key(key, path), self.describe(item, (*path, str(key)))] for key, item in value.items()]
+            return ["dict", rows]
+        if type(value) in (list, tuple) or isinstance(value, tuple):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return [kind, [self.describe(item, (*path, str(index))) for index, item in enumerate(value)]]
+        raise wrong("save", self.place(path), "a Tensor, a number, a str, None, a dict, a list or a tuple", value)
+
+    def place(self, path):
+        return "obj" + "".join(f"[{part!r}]" for part in path)
+
+    def key(self, key, path):
+        if type(key) not in _PLAIN:
+            raise TypeError(f"save: {self.place(path)} has a key that is no str or number, got {got(key)}")
+        return key
+
+    def describe_tensor(self, value, path):
+        source = value.tensor if isinstance(value, Parameter) else value
+        if id(value) not in self.names:
+            self.names[id(value)] = self.name(path)
+            self.kept.append(value)
+            self.tensors.add(self.names[id(value)], source.detach())
+        return ["tensor", self.names[id(value)], bool(source.requires_grad)]
+
+    def name(self, path):
+        made = ".".join(path) or "tensor"
+        if len(made) > _LONGEST_NAME or not made.isprintable() or made == "__metadata__":
+            made = "tensor"
+        count, unique = 1, made
+        while unique in self.used:
+            count += 1
+            unique = f"{made}:{count}"
+        self.used.add(unique)
+        return unique
+
+
+class _Reader:
+    """Makes the structure anew from the tensors of a file."""
+
+    def __init__(self, tensors):
+        self.tensors, self.made = tensors, {}
+
+    def build(self, described):
+        kind, content = described[0], described[1]
+        if kind == "plain":
+            return content
+        if kind == "dict":
+            return {key: self.build(item) for key, item in content}
+        if kind in ("list", "tuple"):
+            items = [self.build(item) for item in content]
+            return items if kind == "list" else tuple(items)
+        if kind != "tensor":
+            raise ValueError(f"load: the file has a {kind!r}, which this version of halftone does not know")
+        if content not in self.made:
+            self.made[content] = self.tensors[content]
+            if described[2]:
+                self.made[content].set_requires_grad()
+        return self.made[content]
+
+
+@function
+def save(obj, f):
+    """Writes a tensor, or dicts, lists and tuples of tensors, numbers and texts, to a file.
+
+        halftone.save(model.state_dict(), "model.safetensors")
+        halftone.save({"step": 7, "weights": [a, b]}, "state.safetensors")
+
+    f: a path, or an object with write(). A tensor keeps whether it requires a gradient, and one that comes twice is
+    one tensor after load(), too.
+    """
+    import json
+
+    writer = _Writer()
+    structure = {"version": _VERSION, "content": writer.describe(obj, ())}
+    writer.tensors.set_text(_KEY, json.dumps(structure))
+    if hasattr(f, "write"):
+        f.write(_generated.safetensors_save_memory(writer.tensors))
+    else:
+        _generated.safetensors_save(Context.default_context(), _path("save", f), writer.tensors)
+
+
+def _path(name, f):
+    try:
+        return os.fsdecode(f)
+    except TypeError:
+        raise wrong(name, "f", "a path or a file", f) from None
+
+
+@function
+def load(f, map_location=None, *, weights_only=True):
+    """Reads the objects of a file that save() wrote; of another safetensors file a dict of its tensors.
+
+    f: a path, or an object with read().
+    map_location: the device of the tensors, the default device without one.
+    weights_only: accepted for programs of PyTorch; a file never holds more.
+    """
+    import json
+
+    device = device_of("load", map_location)
+    if hasattr(f, "read"):
+        tensors = _generated.safetensors_load_memory(device, f.read())
+    else:
+        tensors = _generated.safetensors_load(device, _path("load", f))
+    keys = [tensors.text_key(index) for index in range(tensors.text_count())]
+    if _KEY not in keys:
+        return dict(tensors.items())
+    structure = json.loads(tensors.text(_KEY))
+    if structure.get("version") != _VERSION:
+        raise ValueError(f"load: the file has version {structure.get('version')}, expected {_VERSION}")
+    return _Reader(tensors).build(structure["content"])

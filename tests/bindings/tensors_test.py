@@ -1,0 +1,386 @@
+"""Operators, methods and reductions of tensors under PyTorch's names, compared with numpy. Run by CTest."""
+
+import copy
+import pickle
+import sys
+import unittest
+
+import halftone as ht
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed (Debian: python3-numpy)")
+    sys.exit(77)
+
+FLOATS = np.array([[1.5, -2.0, 0.25], [4.0, -0.5, 3.0]], np.float32)
+INTEGERS = np.array([[7, -7, 3], [-3, 8, 1]])
+ARITHMETIC = ["x + y", "x - y", "x * y", "x / y", "x // y", "x % y"]
+COMPARISONS = ["x == y", "x != y", "x < y", "x <= y", "x > y", "x >= y"]
+
+
+class Values(unittest.TestCase):
+    def assertSame(self, found, expected):
+        self.assertEqual(found.shape, expected.shape)
+        np.testing.assert_allclose(np.asarray(found.detach()), expected, rtol=1e-6, atol=1e-7)
+
+
+class Operators(Values):
+    def test_of_two_tensors_give_the_values_of_numpy(self):
+        for x, y in ((FLOATS, FLOATS[::-1] + 5), (INTEGERS, INTEGERS[::-1]), (INTEGERS, np.array([2, -2, 3]))):
+            for text in ARITHMETIC + COMPARISONS:
+                with self.subTest(text, dtype=x.dtype):
+                    expected = eval(text, {"x": x, "y": y})
+                    self.assertSame(eval(text, {"x": ht.tensor(x), "y": ht.tensor(y)}), expected)
+
+    def test_take_a_number_or_an_array_on_either_side(self):
+        for number in (3, -2, 2.0, -1.5, np.float32(2.5), np.float64(2.5), np.int64(3), FLOATS + 9):
+            for text in (*ARITHMETIC, *COMPARISONS, "x ** 2"):
+                with self.subTest(text, number=number):
+                    # numpy computes with the digits of the number's dtype.
+                    plain = FLOATS + 9 if isinstance(number, np.ndarray) else np.float32(number)
+                    self.assertSame(eval(text, {"x": ht.tensor(FLOATS), "y": number}),
+                                    eval(text, {"x": FLOATS, "y": plain}))
+                    swapped = text.replace("x", "z").replace("y", "x").replace("z", "y")
+                    if "**" not in text:
+                        found = eval(swapped, {"x": ht.tensor(FLOATS + 8), "y": number})
+                        self.assertIsInstance(found, ht.Tensor)
+                        self.assertSame(found, eval(swapped, {"x": FLOATS + 8, "y": plain}))
+
+    def test_give_the_dtypes_of_pytorch(self):
+        f32, f16, f64 = (ht.tensor([1.0, 2.0], dtype=name) for name in ("f32", "f16", "f64"))
+        i64, i32, flags = ht.tensor([1, 2]), ht.tensor([1, 2], dtype="i32"), ht.tensor([True, False])
+        for found, expected in (
+            (f32 + f64, "f64"), (f32 + f16, "f32"), (f16 + i64, "f16"), (i64 + 1, "i64"), (i32 + 1, "i32"),
+            (i64 + 1.0, "f32"), (i64 * 2.5, "f32"), (2.0 - i64, "f32"), (i64 / 2, "f32"), (i64 / i64, "f32"),
+            (f16 + 2.0, "f16"), (f16 * 3, "f16"), (flags + 1, "i64"), (flags + True, "bool"), (flags * 2.0, "f32"),
+            (i64**2, "i64"), (i64**2.0, "f32"), (2**i64, "i64"), (i64**i32, "i64"), (i32 // 2, "i32"), (i64 % 2.0, "f32"),
+            (i32 // i64, "i64"), (ht.where(flags, i64, 0.5), "f32"), (ht.where(flags, f16, 1), "f16"),
+            (ht.where(flags, 1, 2), "i64"), (ht.where(flags, 1.0, 2), "f32"), (ht.maximum(i64, 1.5), "f32"),
+            (f16 + np.float64(1), "f16"), (f32 + np.ones(2), "f64"),
+        ):  # fmt: skip
+            self.assertEqual(str(found.dtype), expected)
+
+    def test_keep_every_digit_of_integers(self):
+        large = 2**62 + 1
+        x = ht.tensor([large, -large])
+        self.assertEqual((x + 2**60).tolist(), [large + 2**60, 2**60 - large])
+        self.assertEqual((x - (2**53 + 1)).tolist(), [large - 2**53 - 1, -large - 2**53 - 1])
+        self.assertEqual((2**53 + 1 - x).tolist(), [2**53 + 1 - large, 2**53 + 1 + large])
+        self.assertEqual((x == large).tolist() + (x > 2**63).tolist(), [True, False, False, False])
+        self.assertEqual((x // 3).tolist() + (x % 3).tolist(), [large // 3, -large // 3, large % 3, -large % 3])
+        self.assertEqual((x // -7).tolist() + (x % -7).tolist(), [large // -7, -large // -7, large % -7, -large % -7])
+        self.assertEqual((x // x).tolist() + (x // (x - 1)).tolist(), [1, 1, 1, 0])
+        self.assertEqual([x[0].item(), int(x[1]), (x * 1).max().item()], [large, -large, large])
+        self.assertEqual((ht.tensor([3, -3]) ** 39).tolist(), [3**39, -(3**39)])
+        self.assertEqual((ht.tensor([3, -2, 5]) ** ht.tensor([39, 63, 0])).tolist(), [3**39, -(2**63), 1])
+
+    def test_refuse_a_number_that_the_dtype_lacks(self):
+        with self.assertRaisesRegex(OverflowError, r"add: other must be in \[-128, 127\] for i8, got 300"):
+            ht.tensor([1], dtype="i8") + 300
+        with self.assertRaisesRegex(ValueError, "pow: exponent must be at least 0 beside an integer base, got -1"):
+            ht.tensor([1]) ** -1
+        for call in (lambda x: x // 0, lambda x: x % ht.tensor([0])):
+            self.assertRaisesRegex(ZeroDivisionError, "other is 0", call, ht.tensor([1]))
+
+    def test_of_division_are_those_of_python(self):
+        values = [1.0, -1.0, 7.5, -7.5, 0.0, 0.3, 1e6, -1e6, float("inf")]
+        divisors = [0.1, -0.1, 3.0, -3.0, 2.5, float("inf"), -float("inf")]
+        for dtype in ("f32", "f64"):
+            kind = np.float32 if dtype == "f32" else np.float64
+            x, y = kind(values)[:, None], kind(divisors)
+            with np.errstate(all="ignore"):
+                quotient, rest = x // y, x % y
+            a, b = ht.tensor(x), ht.tensor(y)
+            np.testing.assert_array_equal((a % b).numpy(), rest)
+            finite = np.isfinite(x) & np.isfinite(quotient)
+            np.testing.assert_array_equal(np.where(finite, (a // b).numpy(), 0), np.where(finite, quotient, 0))
+        self.assertEqual((ht.tensor([1.0, -1.0, 0.0]) // 0.0).tolist()[:2], [float("inf"), -float("inf")])
+        with self.assertRaisesRegex(ValueError, "remainder: a quotient of f64 must be below"):
+            ht.tensor([1e300], dtype="f64") % 3.0
+        x = ht.tensor([7.5, -7.5], requires_grad=True)
+        y = ht.tensor([2.0, 2.0], requires_grad=True)
+        (x % y).sum().backward()
+        self.assertEqual((x.grad.tolist(), y.grad.tolist()), ([1.0, 1.0], [-3.0, 4.0]))
+
+    def test_of_bools_are_logical(self):
+        x, y = ht.tensor([True, True, False, False]), ht.tensor([True, False, True, False])
+        self.assertEqual((x & y).tolist() + (x | y).tolist(), [True, False, False, False, True, True, True, False])
+        self.assertEqual((x ^ y).tolist() + (~x).tolist(), [False, True, True, False, False, False, True, True])
+        self.assertEqual((x & True).tolist() + (np.array([True] * 4) & x).tolist(), x.tolist() * 2)
+        self.assertEqual((~ht.tensor([0, 5, -1])).tolist() + (~ht.tensor([7], dtype="u8")).tolist(), [-1, -6, 0, 248])
+        for call in (lambda: x & ht.tensor([1]), lambda: ~ht.tensor([1.0]), lambda: ht.tensor([1]) | 1):
+            self.assertRaisesRegex(TypeError, "must be bool", call)
+
+    def test_refuse_other_objects(self):
+        x = ht.tensor([1.0])
+        for call in (lambda: x + "a", lambda: x // None, lambda: [] % x, lambda: x & "a", lambda: x @ 2):
+            self.assertRaises(TypeError, call)
+        with self.assertRaisesRegex(TypeError, "add: other must be a Tensor or a number, got str 'a'"):
+            x.add("a")
+        with self.assertRaisesRegex(TypeError, "where: condition must be a Tensor, got None"):
+            ht.where(None, x, x)
+
+
+class InPlace(Values):
+    def test_writes_into_the_memory(self):
+        x = ht.tensor(FLOATS)
+        view, expected = x[0], FLOATS.copy()
+        x += 1
+        x *= ht.tensor([1.0, 2.0, 3.0])
+        x -= np.float32(0.5)
+        x /= 2
+        expected = ((expected + 1) * np.array([1, 2, 3]) - 0.5) / 2
+        self.assertSame(view, expected[0].astype(np.float32))
+        x.add_(1).sub_(ht.ones(3), alpha=2).mul_(2).div_(4).clamp_(-1, 1).exp_()
+        self.assertSame(view, np.exp(np.clip((expected + 1 - 2) * 2 / 4, -1, 1))[0])
+        self.assertEqual((x.zero_().tolist(), x.fill_(3)[0].tolist(), view.tolist()), ([[0.0] * 3] * 2, [3.0] * 3, [3.0] * 3))
+        x.copy_(ht.tensor([1, 2, 3])).masked_fill_(x > 2, -1)
+        self.assertEqual(view.tolist(), [1.0, 2.0, -1.0])
+
+    def test_keeps_the_dtype_or_is_refused(self):
+        x = ht.tensor([1, 2])
+        for call in (lambda: x.add_(1.5), lambda: x.div_(2), lambda: x.exp_(), lambda: ht.tensor([True]).add_(1)):
+            self.assertRaises((TypeError, ht.HalftoneException), call)
+        with self.assertRaisesRegex(ValueError, "other must broadcast to"):
+            ht.ones(1).pow_(ht.ones(2))
+        self.assertEqual((x.tolist(), x.add_(2).tolist()), ([1, 2], [3, 4]))
+
+    def test_of_a_leaf_is_refused_while_operations_are_recorded(self):
+        x = ht.tensor([1.0], requires_grad=True)
+        for call in (lambda: x.add_(1), lambda: x.__iadd__(1), lambda: x.zero_(), lambda: x.copy_(ht.ones(1))):
+            self.assertRaisesRegex(RuntimeError, r"a leaf that requires a gradient is written inside of no_grad", call)
+        with ht.no_grad():
+            x -= 0.5
+        self.assertEqual((x.tolist(), x.is_leaf), ([0.5], True))
+
+    def test_with_an_operator_is_recorded_as_a_new_tensor(self):
+        x = ht.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        same = y
+        y += x
+        y *= 3
+        self.assertIs(y, same)
+        y.sum().backward()
+        self.assertEqual((y.tolist(), x.grad.tolist()), ([9.0, 18.0], [9.0, 9.0]))
+        with self.assertRaisesRegex(RuntimeError, "add_: this tensor is part of a recorded computation"):
+            (x * 2).add_(1)
+
+
+class Methods(Values):
+    def test_of_shapes_are_those_of_numpy(self):
+        x, a = ht.arange(24).reshape(2, 3, 4), np.arange(24).reshape(2, 3, 4)
+        for found, expected in (
+            (x.view(6, 4), a.reshape(6, 4)), (x.view(-1), a.reshape(-1)), (x.reshape([4, -1]), a.reshape(4, -1)),
+            (x.permute(2, 0, 1), a.transpose(2, 0, 1)), (x.permute([1, 0, 2]), a.transpose(1, 0, 2)),
+            (x.flatten(), a.reshape(-1)), (x.flatten(1), a.reshape(2, 12)), (x.flatten(0, 1), a.reshape(6, 4)),
+            (x.unflatten(2, (2, -1)), a.reshape(2, 3, 2, 2)), (x[0].expand(2, 3, 4), np.stack([a[0], a[0]])),
+            (x[:1].expand(5, -1, -1), np.repeat(a[:1], 5, 0)), (x[0].expand_as(x), np.stack([a[0], a[0]])),
+            (x.repeat(1, 2, 1), np.tile(a, (1, 2, 1))), (x.tile(2), np.tile(a, 2)),
+            (x.repeat_interleave(2, 1), np.repeat(a, 2, 1)), (x.repeat_interleave(3), np.repeat(a, 3)),
+            (x.narrow(2, 1, 2), a[:, :, 1:3]), (x.select(1, -1), a[:, -1]), (x.T, a.T), (x.mT, a.transpose(0, 2, 1)),
+            (x[0].t(), a[0].T), (x.transpose(0, 2), a.swapaxes(0, 2)), (x.movedim(0, -1), np.moveaxis(a, 0, -1)),
+            (x.flip(0, 2), a[::-1, :, ::-1]), (x.roll(1, 2), np.roll(a, 1, 2)), (x.roll(5), np.roll(a, 5)),
+            (x.roll((1, 2), (0, 1)), np.roll(a, (1, 2), (0, 1))), (x.unsqueeze(1).squeeze(1), a),
+            (x[:1].squeeze(), a[0]), (ht.cat([x, x]), np.concatenate([a, a])), (ht.stack([x, x], 1), np.stack([a, a], 1)),
+            (x.masked_select(x > 20), a[a > 20]), (x.masked_select(ht.tensor([True, False, False, True])),
+                                                    a[:, :, [0, 3]].reshape(-1)),
+        ):  # fmt: skip
+            self.assertSame(found, expected)
+        for found, expected in ((x.split(2, 2), np.split(a, 2, 2)), (x.split([1, 2], 1), np.split(a, [1], 1)),
+                                (x.chunk(2, 1), [a[:, :2], a[:, 2:]]), (x.chunk(9), [a[:1], a[1:]]),
+                                (x.unbind(1), [a[:, 0], a[:, 1], a[:, 2]]), (reversed(x), a[::-1])):
+            self.assertEqual(len(found), len(expected))
+            for part, of_numpy in zip(found, expected):
+                self.assertSame(part, of_numpy)
+        self.assertEqual((x.size(), x.size(-1), x.dim(), x.stride(), x.stride(0), x.nelement()),
+                         ((2, 3, 4), 4, 3, (12, 4, 1), 12, 24))
+
+    def test_of_views_share_the_memory_or_are_refused(self):
+        x = ht.arange(24).reshape(2, 3, 4)
+        for source, shape in ((x, (24,)), (x[:, :, ::2], (6, 2)), (x[:, 1:], (2, 8)), (x.transpose(0, 1), (3, 2, 2, 2)),
+                              (x[:, :1], (2, 4)), (x[:0], (0, 7))):
+            self.assertEqual(source.view(shape).data_ptr(), source.data_ptr())
+            self.assertEqual(source.view(*shape).tolist(), source.reshape(shape).tolist())
+        for source, shape in ((x[:, :, ::3], (12,)), (x.transpose(0, 1), (24,)), (x[:, 1:], (16,))):
+            with self.assertRaisesRegex(ValueError, "needs a copy .*; use reshape"):
+                source.view(*shape)
+            self.assertNotEqual(source.reshape(shape).data_ptr(), source.data_ptr())
+        with self.assertRaisesRegex(TypeError, "the bytes cannot be read as f32"):
+            x.view(ht.float32)
+
+    def test_convert(self):
+        x = ht.tensor([1.7, 0.0])
+        for name, dtype in (("double", "f64"), ("float", "f32"), ("half", "f16"), ("bfloat16", "bf16"), ("long", "i64"),
+                            ("int", "i32"), ("short", "i16"), ("char", "i8"), ("byte", "u8"), ("bool", "bool")):
+            self.assertEqual((str(getattr(x, name)().dtype), x.type(dtype).dtype), (dtype, ht.Dtype[dtype.upper()]))
+        self.assertEqual((x.bool().tolist(), x.long().tolist()), ([True, False], [1, 0]))
+        for arguments in (("f16",), ("float16",), (ht.float16,), (np.float16,), (np.dtype("f2"),), ("cpu", "f16"),
+                          (x.device, ht.half), (ht.zeros(1).half(),)):
+            self.assertEqual(x.to(*arguments).dtype, ht.float16)
+        self.assertEqual(x.to(dtype=ht.int8, device="cpu").dtype, ht.int8)
+        for same in (x.to("cpu"), x.to(x.device), x.cpu(), x.float(), x.to("f32")):
+            self.assertEqual(same.data_ptr(), x.data_ptr())
+        self.assertNotEqual(x.to("f32", copy=True).data_ptr(), x.data_ptr())
+        self.assertEqual((x.half().element_size(), x.is_floating_point(), x.long().is_floating_point(), x.type()),
+                         (2, True, False, "f32"))
+        with self.assertRaisesRegex(TypeError, "to: dtype must be a dtype, .* got list"):
+            x.to([])
+
+    def test_of_autograd_are_those_of_pytorch(self):
+        x = ht.tensor([1.0], requires_grad=True)
+        y = x * 2
+        self.assertEqual((x.is_leaf, y.is_leaf, y.detach().is_leaf, x.data.requires_grad), (True, False, True, False))
+        y.backward()
+        self.assertEqual(x.grad.tolist(), [2.0])
+        x.grad = None
+        self.assertIsNone(x.grad)
+        self.assertFalse(y.detach_().requires_grad)
+        self.assertFalse(x.requires_grad_(False).requires_grad)
+        seen = []
+        x.requires_grad_().register_hook(lambda gradient: seen.append(gradient.item()))
+        (x * 3).backward()
+        self.assertEqual(seen, [3.0])
+
+
+class Reductions(Values):
+    def test_over_dimensions_are_those_of_numpy(self):
+        x, a = ht.tensor(FLOATS), FLOATS
+        for name in ("sum", "mean", "prod", "amax", "amin", "any", "all"):
+            for dim in (None, 0, -1, (0, 1)):
+                for keepdim in (False, True):
+                    with self.subTest(name, dim=dim, keepdim=keepdim):
+                        expected = np.asarray(getattr(np, name)(a, axis=dim, keepdims=keepdim))
+                        self.assertSame(getattr(x, name)(dim, keepdim), expected)
+                        self.assertSame(getattr(ht, name)(x, dim=dim, keepdim=keepdim), expected)
+        for correction in (0, 1):
+            self.assertSame(x.var(1, correction=correction), a.var(1, ddof=correction))
+            self.assertSame(x.std(1, unbiased=bool(correction)), a.std(1, ddof=correction))
+            self.assertSame(x.std(bool(correction)), np.asarray(a.std(ddof=correction)))
+        self.assertSame(x.sum(0, dtype="f64"), a.sum(0, dtype=np.float64))
+        self.assertSame(ht.tensor(INTEGERS).mean(dtype=ht.float32), np.asarray(INTEGERS.mean()))
+
+    def test_give_the_largest_with_their_indices(self):
+        x, a = ht.tensor(FLOATS), FLOATS
+        for name in ("max", "min"):
+            found = getattr(x, name)(1, keepdim=True)
+            self.assertSame(found.values, getattr(a, name)(1, keepdims=True))
+            self.assertSame(found.indices, getattr(a, "arg" + name)(1)[:, None])
+            values, _ = getattr(ht, name)(x, dim=0)
+            self.assertSame(values, getattr(a, name)(0))
+            self.assertSame(getattr(x, name)(), np.asarray(getattr(a, name)()))
+            self.assertSame(getattr(x, "arg" + name)(), np.asarray(getattr(a, "arg" + name)()))
+            self.assertSame(getattr(x, "arg" + name)(dim=0), getattr(a, "arg" + name)(0))
+        self.assertSame(x.max(ht.zeros(3)), np.maximum(a, 0))
+        self.assertEqual(x.argmax(keepdim=True).shape, (1, 1))
+
+    def test_order_the_elements(self):
+        x, a = ht.tensor(FLOATS), FLOATS
+        self.assertSame(x.sort().values, np.sort(a))
+        self.assertSame(x.sort(0, descending=True).indices, np.argsort(-a, 0))
+        self.assertSame(x.argsort(), np.argsort(a))
+        self.assertSame(x.topk(2).values, -np.sort(-a)[:, :2])
+        self.assertSame(x.topk(1, 0, largest=False).indices, np.argmin(a, 0)[None])
+        self.assertSame(x.cumsum(1), np.cumsum(a, 1))
+        self.assertSame(x.softmax(-1).sum(-1), np.ones(2))
+
+    def test_are_norms(self):
+        x, a = ht.tensor(FLOATS), FLOATS
+        for p in (1, 2, float("inf"), 3.5):
+            self.assertSame(x.norm(p, dim=1), np.linalg.norm(a, p, axis=1) if p != 3.5 else
+                            (np.abs(a) ** 3.5).sum(1) ** (1 / 3.5))
+        self.assertSame(ht.norm(x), np.asarray(np.linalg.norm(a)))
+        self.assertRaisesRegex(ValueError, "norm: p must be a number or 'fro', got 'nuc'", x.norm, "nuc")
+
+    def test_say_which_argument_is_wrong(self):
+        x = ht.tensor(FLOATS)
+        for call, text in ((lambda: x.sum("a"), "sum: dim must be an int or a sequence of ints, got str 'a'"),
+                           (lambda: x.sum(1.5), "sum: dim must be an int or a sequence of ints, got float 1.5"),
+                           (lambda: x.reshape("a"), "reshape: shape must be an int or a sequence of ints, got str 'a'"),
+                           (lambda: x.reshape(2, "a"), "reshape: shape must be an int, got str 'a'"),
+                           (lambda: x.max("a"), "max: dim must be an int, got str 'a'"),
+                           (lambda: ht.zeros(2.0), "zeros: size must be an int or a sequence of ints, got float 2.0"),
+                           (lambda: ht.cat([x, 3]), r"cat: tensors\[1\] must be a Tensor, got int 3"),
+                           (lambda: ht.mean([1.0]), "mean: input must be a Tensor, got list"),
+                           (lambda: ht.mm(x, 2), "mm: mat2 must be a Tensor, got int 2"),
+                           (lambda: x.clamp("a"), "clamp: min must be a Tensor or a number, got str 'a'"),
+                           (lambda: x.split(None), "split: split_size_or_sections must be an int, got None")):
+            with self.assertRaisesRegex(TypeError, text):
+                call()
+
+
+class Comparisons(Values):
+    def test_of_whole_tensors_are_those_of_pytorch(self):
+        x = ht.tensor([1.0, float("nan"), float("inf"), -float("inf")])
+        self.assertEqual((x.isnan().tolist(), x.isinf().tolist(), x.isfinite().tolist()),
+                         ([False, True, False, False], [False, False, True, True], [True, False, False, False]))
+        self.assertEqual(x.isclose(x).tolist(), [True, False, True, True])
+        self.assertTrue(ht.allclose(x, x, equal_nan=True))
+        self.assertTrue(ht.tensor([1.0]).allclose(ht.tensor([1.0 + 1e-6])))
+        self.assertFalse(ht.allclose(ht.tensor([1.0]), ht.tensor([1.0 + 1e-4])))
+        self.assertTrue(ht.tensor([1.0, 2.0]).equal(ht.tensor([1.0, 2.0])))
+        self.assertFalse(ht.equal(ht.ones(2), ht.ones(3)))
+
+    def test_products_check_their_dimensions(self):
+        a, b = FLOATS, FLOATS.T.copy()
+        x, y = ht.tensor(a), ht.tensor(b)
+        for found, expected in ((x.mm(y), a @ b), (ht.bmm(x[None], y[None]), (a @ b)[None]), (x.mv(x[0]), a @ a[0]),
+                                (x[0].dot(x[1]), np.asarray(a[0] @ a[1])), (x[0].outer(x[1]), np.outer(a[0], a[1])),
+                                (ht.addmm(ht.ones(2), x, y, beta=2, alpha=3), 2 + 3 * (a @ b)), (a @ y, a @ b),
+                                (x.add(x, alpha=2), 3 * a), (x[:, :2].diagonal(), np.diagonal(a[:, :2])),
+                                (ht.trace(x[:, :2]), np.asarray(np.trace(a[:, :2])))):
+            self.assertSame(found, expected)
+        with self.assertRaisesRegex(ValueError, r"mm: mat2 must have 2 dimensions, got shape \(1, 3, 2\)"):
+            x.mm(y[None])
+
+
+class Numbers(Values):
+    def test_are_chosen_and_bounded(self):
+        x, a = ht.tensor(FLOATS), FLOATS
+        for found, expected in ((ht.where(x > 1, x, 0), np.where(a > 1, a, 0)), (ht.where(x > 1, 1.5, x), np.where(a > 1, 1.5, a)),
+                                (x.where(x > 1, -1), np.where(a > 1, a, -1)), (ht.maximum(x, 1), np.maximum(a, 1)),
+                                (ht.minimum(1.5, x), np.minimum(a, 1.5)), (x.clamp(0), np.maximum(a, 0)),
+                                (x.clamp(max=1), np.minimum(a, 1)), (x.clamp(-1, x[0].abs()), np.clip(a, -1, abs(a[0]))),
+                                (ht.pow(2, x), 2**a), (ht.tensor(INTEGERS).clamp(-1, 3), np.clip(INTEGERS, -1, 3)),
+                                (ht.where(x > 1)[1], np.where(a > 1)[1]), (ht.eq(x, 4), a == 4)):
+            self.assertSame(found, expected.astype(found.numpy().dtype))
+
+    def test_of_one_element_are_pythons(self):
+        x = ht.tensor(2.5)
+        self.assertEqual((f"{x:.3f}", f"{ht.tensor([3])[0]:04d}", format(x, ""), float(x), int(x)),
+                         ("2.500", "0003", str(x), 2.5, 2))
+        self.assertEqual([type(ht.tensor(value).item()) for value in (1, 1.0, True)], [int, float, bool])
+        self.assertEqual(list(range(5))[ht.tensor(3)], 3)
+        self.assertRaisesRegex(TypeError, "an index must be an integer tensor", [1].__getitem__, ht.tensor(0.0))
+        self.assertRaises(Exception, format, ht.ones(2), ".3f")
+        self.assertTrue(2 in ht.arange(3) and 5 not in ht.arange(3) and None not in ht.arange(3))
+
+
+class Copies(Values):
+    def test_have_memory_of_their_own(self):
+        for dtype in ("f32", "bf16", "f8e4m3", "i64", "bool"):
+            x = ht.tensor([[1.0, 0.0], [2.0, 3.0]]).to(dtype)
+            for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(x.T)).T):
+                self.assertEqual((made.dtype, made.to("f32").tolist()), (x.dtype, x.to("f32").tolist()))
+                self.assertNotEqual(made.data_ptr(), x.data_ptr())
+        x = ht.tensor([1.0], requires_grad=True)
+        for made in (copy.deepcopy([x, x]), pickle.loads(pickle.dumps([x, x]))):
+            self.assertIs(made[0], made[1])
+            self.assertTrue(made[0].requires_grad and made[0].is_leaf)
+        self.assertRaisesRegex(RuntimeError, "deepcopy: the tensor is a result", copy.deepcopy, x * 2)
+
+    def test_of_the_object_share_the_memory(self):
+        x = ht.tensor([1.0, 2.0])
+        same = copy.copy(x)
+        x.fill_(3)
+        x.close()
+        self.assertEqual(same.tolist(), [3.0, 3.0])
+
+    def test_are_arrays(self):
+        x = ht.tensor(FLOATS)
+        self.assertFalse(np.shares_memory(np.array(x), x.numpy()))
+        self.assertEqual(np.array([ht.tensor(1.0).item(), 2.0]).tolist(), [1.0, 2.0])
+
+
+if __name__ == "__main__":
+    unittest.main()
