@@ -200,7 +200,7 @@ class Writing(unittest.TestCase):
         with self.assertRaisesRegex(OverflowError, r"value must be in \[-128, 127\] for i8, got 300"):
             ht.zeros(2, dtype="i8")[0] = 300
         with self.assertRaises(ht.HalftoneException):
-            ht.zeros(1, 3).expand(2, 3)[0] = 1  # its elements share memory
+            ht.zeros(1, 3).expand(2, 3)[:] = 1  # its elements share memory
         self.assertEqual(x.tolist(), source().tolist())
 
 

@@ -4,7 +4,8 @@ from . import arithmetic, buffers, division, indexing, inplace
 from . import halftone as _generated
 from .checks import number
 from .dtypes import BITS, FLOATS
-from .enums import DeviceType, Dtype
+from .enums import DeviceType, Dtype, Status
+from .errors import HalftoneException
 from .halftone import Tensor
 from .operands import as_tensor, compared_with_number, scalar, with_number
 from .registry import method
@@ -248,6 +249,21 @@ def _property(name, getter, setter=None, documentation=None):
     setattr(Tensor, name, property(getter, setter, doc=documentation or getter.__doc__))
 
 
+_grad = Tensor.grad
+# Must match capi/src/autograd/autograd.cpp, which reports a gradient of a failed backward by another text.
+_NO_GRADIENT = ("tensor has no gradient", "tensor is no leaf")
+
+
+def _get_grad(self):
+    """The gradient of a leaf; None before the first backward, and for other tensors."""
+    try:
+        return _grad(self)
+    except HalftoneException as error:
+        if error.status == Status.STATE and any(text in str(error) for text in _NO_GRADIENT):
+            return None
+        raise
+
+
 def _set_grad(self, value):
     if value is not None:
         raise AttributeError("grad: a tensor's gradient can be set to None alone; Parameter.set_grad() sets others")
@@ -258,7 +274,7 @@ _property("shape", Tensor.shape)
 _property("strides", Tensor.strides)
 _property("dtype", Tensor.dtype)
 _property("device", Tensor.device)
-_property("grad", Tensor.grad, _set_grad)
+_property("grad", _get_grad, _set_grad)
 _property("requires_grad", Tensor.requires_grad, Tensor.set_requires_grad)
 _property("ndim", lambda self: len(self.shape), documentation="The number of dimensions.")
 _property("mT", lambda self: _generated.transpose(self, -2, -1), documentation="The last two dimensions exchanged.")
