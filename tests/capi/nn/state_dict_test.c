@@ -85,6 +85,37 @@ static void the_state_of_a_module_is_live(void** state) {
   assert_values(find(state_dict, "0.bias"), 0, 3, 3);
 }
 
+static htone_optimizer* make_adamw_in(htone_module* module, int32_t master_storage) {
+  htone_optimizer_options options;
+  assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &options));
+  options.compute_dtype = HTONE_BF16;
+  options.grad_dtype = master_storage == HTONE_MASTER_SPLIT ? HTONE_BF16 : HTONE_F32;
+  options.master_storage = master_storage;
+  return make_adamw(module, &options);
+}
+
+/* Reading a parameter in bf16 returns its low-precision copy itself, or the high half of split weights. Loading must
+ * not overwrite one before the other has been read. */
+static void copies_of_parameters_load_into_each_other(void** state) {
+  (void)state;
+  for (int32_t storage = HTONE_MASTER_FULL; storage <= HTONE_MASTER_SPLIT; ++storage) {
+    htone_module* layers[] = {make_linear(test_device(), 2, 1, 0), make_linear(test_device(), 2, 1, 0)};
+    htone_module* module = make_sequential(2, layers);
+    assert_ok(htone_tensor_write(weights_of(module, 0), HTONE_F64, (const double[]){1, 2}, 2 * sizeof(double)));
+    assert_ok(htone_tensor_write(weights_of(module, 1), HTONE_F64, (const double[]){10, 20}, 2 * sizeof(double)));
+    make_adamw_in(module, storage);
+    htone_state_dict* state_dict = make_state_dict();
+    assert_ok(htone_state_dict_add(state_dict, "0.weight", read_parameter(module, 1, HTONE_BF16)));
+    assert_ok(htone_state_dict_add(state_dict, "1.weight", read_parameter(module, 0, HTONE_BF16)));
+    assert_ok(htone_module_load_state_dict(module, state_dict, NULL));
+    static const htone_dtype dtypes[] = {HTONE_F32, HTONE_BF16};
+    for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+      assert_values(read_parameter(module, 0, dtypes[i]), 0, 10, 20);
+      assert_values(read_parameter(module, 1, dtypes[i]), 0, 1, 2);
+    }
+  }
+}
+
 static htone_state_dict* compare(htone_module* module, htone_state_dict* state_dict,
                                  htone_status (*function)(htone_module*, htone_state_dict*, htone_state_dict**)) {
   htone_state_dict* out = NULL;
@@ -154,6 +185,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(tensors_are_found_by_name_and_by_place),
       cmocka_unit_test(a_name_is_one_line_of_text_that_is_not_there_yet),
       cmocka_unit_test(the_state_of_a_module_is_live),
+      cmocka_unit_test(copies_of_parameters_load_into_each_other),
       cmocka_unit_test(names_that_differ_are_told_and_refused_unless_asked_for),
       cmocka_unit_test(a_message_tells_ten_names_at_most),
       cmocka_unit_test(shapes_and_dtypes_that_differ_are_told_and_nothing_is_loaded),
