@@ -1,5 +1,5 @@
-/* Samplers and batches for tests, made and read by one call. All results are kept until the test ends. Main thread only.
- */
+/* Samplers and batches for tests, made and read by one call. All results are kept until the test ends. Main thread
+ * only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_DATA_H
 #define HALFTONE_TESTS_CAPI_TEST_DATA_H
 
