@@ -7,6 +7,7 @@
 
 #include "checkpoint/checksum.h"
 #include "checkpoint/coverage.h"
+#include "checkpoint/file_text.h"
 #include "checkpoint/index_json.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/safetensors_header.h"

@@ -12,6 +12,9 @@
 
 namespace halftone::checkpoint {
 
+// The format's readers refuse a longer header.
+inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+
 // A header may have a million of them, so their sizes are in one common list.
 struct TensorEntry {
   std::string name;

@@ -11,8 +11,6 @@
 
 namespace halftone::checkpoint {
 
-inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-
 // Reads and checks everything but the tensors' bytes. Spaces behind the header's object, tensors without elements and
 // scalars are accepted. Anything that the format forbids is refused, and also: white space in front of the object,
 // other bytes than spaces behind it, unknown keys, more than 2^18 texts of metadata, names that are empty or hold a

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/placement/shard_ranks.h"
 #include "optim/recorded_update.h"
 #include "tensor/factory.h"
 

@@ -10,6 +10,7 @@
 #include "ops/loss/class_loss.h"
 #include "ops/loss/loss.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 #include "ops/softmax/softmax.h"
 #include "tensor/factory.h"

@@ -12,6 +12,7 @@
 #include "ops/dispatch/record.h"
 #include "ops/norm/affine.h"
 #include "ops/norm/row_norm.h"
+#include "parallel/mesh/started_work.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
