@@ -176,7 +176,7 @@ class Methods:
     def one_dim(self, items: list[Shown]) -> tuple[str, str]:
         """The parameters with one dimension in place of several, and the arguments; empty if that is no overload."""
         optional = [item.name for item in items if item.default]
-        if len(optional) < 2 or optional[0] != "dims":  # as the last one it is an open array
+        if len(optional) < 2 or optional[0] != "dims" or "shifts" in optional:  # as the last one it is an open array
             return "", ""
         declared = ", ".join("long dim" if item.name == "dims" else item.declared(False) for item in items)
         passed = ", ".join("new[] {dim}" if item.name == "dims" else item.name for item in items)

@@ -31,6 +31,7 @@ class CsharpDocs:
 
     def parameters(self, call: ManagedCall, shown: set[str]) -> str:
         names = [(camel(item.name), item) for item in call.parameters]
+        names = [("dim" if name == "dims" and "dim" in shown else name, item) for name, item in names]
         return "".join(element(f'param name="{name}"', escaped(self.words.described(item.text, name, item.type == "bool")),
                                "  ") for name, item in names if {name, "@" + name} & shown)
 
