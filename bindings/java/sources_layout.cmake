@@ -1,4 +1,4 @@
-# Writes the sources as Maven and the JDK's tools want them: src/main/java. Run by a custom command of CMakeLists.txt, which
+# Writes the sources as Maven wants them: src/main/java. Run by a custom command of CMakeLists.txt, which
 # sets OUTPUT, SOURCES, MODULE and GENERATED.
 file(REMOVE_RECURSE ${OUTPUT}/src/main/java)
 file(GLOB generated ${GENERATED}/*.java)

@@ -7,8 +7,8 @@ using System.Threading.Tasks;
 using Halftone;
 
 /// <summary>
-/// What a person types in the first hour, who knows .NET and a library such as TorchSharp: the lines are counted, and all
-/// of them must work.
+/// Lines that a person types in the first hour, who knows .NET and a library such as TorchSharp: they are counted, and
+/// all of them must work.
 /// </summary>
 static class FirstHour {
   static readonly Device device = new Device("cpu");

@@ -8,8 +8,8 @@ import java.util.stream.*;
 import org.halftone.*;
 
 /**
- * What a person types in the first hour, who knows Java and a library such as DJL: the lines are counted, and all of them
- * must work. The imports are a part of it: no class has the name of one of Java's that programs import. Run by CTest.
+ * Lines that a person types in the first hour, who knows Java and a library such as DJL: they are counted, and all of
+ * them must work. The imports are a part of it: no class has the name of one of Java's that programs import. Run by CTest.
  */
 public final class FirstHour {
   private static final Device device = new Device("cpu");

@@ -44,11 +44,19 @@ def arguments(folder, name):
 def java(folder, program, jar, classes):
     if Path(jar).parent != folder:
         shutil.copy(jar, folder)
+    with zipfile.ZipFile(jar) as content:
+        assert {"META-INF/LICENSE", "module-info.class"} <= set(content.namelist()), content.namelist()
     for path in Path(classes).glob("*.class"):
         shutil.copy(path, folder)
     for name in ENDINGS:  # the second finds the libraries unpacked
         run(folder, program, "-cp", f"halftone.jar{os.pathsep}.", name, *arguments(folder, name), name=name,
             XDG_CACHE_HOME=str(folder / "cache"))
+    # Without a folder of the user's that can be written, the libraries are unpacked for the process alone.
+    (folder / "file").write_text("", encoding="utf-8")
+    (folder / "temporary").mkdir()
+    run(folder, program, f"-Djava.io.tmpdir={folder / 'temporary'}", "-cp", f"halftone.jar{os.pathsep}.", "SmokeTest",
+        XDG_CACHE_HOME=str(folder / "file"))
+    assert not list((folder / "temporary").glob("halftone*")), "libraries are left behind"
     caches = list((folder / "cache/halftone").iterdir())
     assert len(caches) == 1 and not list(caches[0].glob("*.part")), caches
 
