@@ -4,13 +4,13 @@
 set(HALFTONE_TURNS 8)
 # One pattern for each entry: CMake allows ten pairs of parentheses in a regular expression.
 set(HALFTONE_TURNS_OF_ADDRESS
-    "capi\\.(autograd|custom_function|grad_scaler_order|host|memory_faults|misuse|nn_depth)_test"
+    "capi\\.(autograd|custom_function|host|memory_faults|misuse|nn_depth)_test"
     "checkpoint\\.(CrashTest|DirectoryFaultsTest|DirectoryTest|LargeIndexTest|LargeTokensTest|RanksTest)\\."
     "comm\\.(Algorithms|Calls/|CommFailures|GlooFailures|GlooNetwork|Ranks/|SharedMemoryFailures)"
     "core\\.NumberFormat\\."
-    "cpu\\.(Adafactor|Binary|BlockCode|Cast|Conv|CumulativeProduct|CumulativeSum|Exponential|Gemm|GradNorm|LogSumExp)\\."
-    "cpu\\.(LossOfElements|MinMax|MinMaxBackward|MomentDecay|OptimStorage|OrderKernel|Pool|Product|Rmsprop|Softmax)\\."
-    "cpu\\.(SplitMaster|StochasticRounding|Unary|UnaryAccuracy|Variance)\\."
+    "cpu\\.(Adafactor|BlockCode|Cast|Conv|CumulativeSum|ElementwiseLayouts|Exponential|Gemm|GradNorm|LogSumExp)\\."
+    "cpu\\.(LossOfElements|MinMax|MinMaxBackward|MomentDecay|OptimStorage|OrderKernel|Pool|Rmsprop|Softmax)\\."
+    "cpu\\.(SplitMaster|StochasticRounding|UnaryAccuracy|Variance)\\."
     "exhaustive\\.kill_sample"
     "ops\\.Ops/"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."

@@ -48,8 +48,8 @@ inline Status run_clamp(const Bounds& bounds, const HostTensor& x, const HostTen
 }
 
 inline Status run_clamp_backward(const Bounds& bounds, const HostTensor& grad_output, const HostTensor& x,
-                                 const HostTensor& out) {
-  ThreadPool pool(1);
+                                 const HostTensor& out, int threads = 1) {
+  ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
   return cpu::kElementwiseKernels.clamp_backward(stream, bounds, grad_output.view(), x.view(), out.view());
 }
@@ -62,8 +62,8 @@ inline Status run_activation(const Activation& activation, const HostTensor& x, 
 }
 
 inline Status run_activation_backward(const Activation& activation, const HostTensor& grad_output, const HostTensor& x,
-                                      const HostTensor& out) {
-  ThreadPool pool(1);
+                                      const HostTensor& out, int threads = 1) {
+  ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
   return cpu::kElementwiseKernels.activation_backward(stream, activation, grad_output.view(), x.view(), out.view());
 }

@@ -93,6 +93,14 @@ TEST(IntegerElementwise, RefusesWhatOnlyFloatsHave) {
   for (const UnaryOp op : {UnaryOp::kGeluErf, UnaryOp::kGeluTanh}) {
     EXPECT_EQ(run_unary(op, x, out).code, Code::kUnsupported);
   }
+  EXPECT_EQ(run_ternary(TernaryOp::kPowerBaseBackward, {x, x, x}, out).code, Code::kUnsupported);
+  for (const ActivationOp op : {ActivationOp::kLeakyRelu, ActivationOp::kElu}) {
+    EXPECT_EQ(run_activation({op, 1}, x, out).code, Code::kUnsupported);
+    EXPECT_EQ(run_activation_backward({op, 1}, x, x, out).code, Code::kUnsupported);
+  }
+  EXPECT_EQ(run_clamp({0, 1}, x, out).code, Code::kUnsupported);
+  EXPECT_EQ(run_clamp_backward({0, 1}, x, x, out).code, Code::kUnsupported);
+  EXPECT_EQ(run_affine(1, 0, x, out).code, Code::kUnsupported);
   EXPECT_EQ(out.bytes(), before);
 }
 
