@@ -51,36 +51,9 @@ void expect_rows(DType dtype, int64_t rows, int64_t width, const std::vector<int
   EXPECT_TRUE(out.guards_hold());
 }
 
-// Gathers [outer, count, inner] from [outer, size, inner], with one index vector or with an index per element.
-void expect_lines(DType dtype, const Shape& from, int64_t count, bool by_row, int threads = 1) {
-  const int64_t inner = from[2];
-  HostTensor in(dtype, from);
-  in.fill_uniform(0, 100, 7);
-  HostTensor out(dtype, {from[0], count, inner});
-  const std::vector<int64_t> picked = mixed_indices(by_row ? count : out.numel(), from[1]);
-  gather(1, in, by_row ? make_indices(picked) : make_indices(out.view().shape, picked), out, threads);
-  for (int64_t i = 0; i < out.numel(); ++i) {
-    const int64_t row = i / inner;
-    const int64_t place = picked[static_cast<size_t>(by_row ? row % count : i)];
-    ASSERT_EQ(out.get(i), in.get((row / count * from[1] + place) * inner + i % inner)) << i;
-  }
-  EXPECT_TRUE(out.guards_hold());
-}
-
 TEST(Gather, TakesManyRowsOnSeveralThreads) { expect_rows(DType::kF32, 60, 33, mixed_indices(5000, 60), 7); }
 
 TEST(Gather, TakesRowsLargerThanAChunk) { expect_rows(DType::kF64, 3, 20000, {2, 2, 0}, 2); }
-
-TEST(Gather, GoesAlongAMiddleDimension) {
-  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kU8}) {
-    for (const bool by_row : {true, false}) {
-      expect_lines(dtype, {2, 5, 3}, 4, by_row);
-      expect_lines(dtype, {3, 5, 1}, 7, by_row);
-      expect_lines(dtype, {1, 1, 1}, 1, by_row);
-      expect_lines(dtype, {7, 50, 33}, 200, by_row, 3);
-    }
-  }
-}
 
 TEST(IndexRange, NamesTheFirstEntryOutside) {
   for (const int64_t bad : {int64_t{70}, int64_t{60}, int64_t{-1}, INT64_MAX, INT64_MIN}) {

@@ -64,19 +64,6 @@ void expect_sums(const Case& c, int threads = 1) {
   EXPECT_TRUE(out.guards_hold());
 }
 
-TEST(ScatterAdd, AddsWhereTheIndexSays) {
-  for (const DType dtype : {DType::kF64, DType::kF32, DType::kI64}) {
-    for (const bool by_row : {true, false}) {
-      expect_sums({dtype, 1, 7, 1, 3, by_row});
-      expect_sums({dtype, 2, 5, 3, 4, by_row});
-      expect_sums({dtype, 3, 1, 1, 1, by_row});
-      expect_sums({dtype, 1, 9, 130, 5, by_row});
-      expect_sums({dtype, 2, 0, 3, 4, by_row});
-      expect_sums({dtype, 2, 3, 0, 4, by_row});
-    }
-  }
-}
-
 TEST(ScatterAdd, PassesOverTheIgnoredEntry) {
   expect_sums({DType::kF32, 1, 40, 5, 4, true, 2});
   expect_sums({DType::kF32, 2, 40, 5, 4, false, 0});

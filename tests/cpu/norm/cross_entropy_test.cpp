@@ -23,21 +23,17 @@ struct Batch {
   Batch(DType dtype, const Shape& shape, const Shape& strides)
       : logits(dtype, shape, strides),
         targets(DType::kI64, {shape[0]}),
-        weight(row_dtype(dtype), {shape[1]}),
         normalizers(row_dtype(dtype), {shape[0], 2}),
         losses(row_dtype(dtype), {shape[0]}),
         row_weights(row_dtype(dtype), {shape[0]}),
         grad_rows(dtype, {shape[0]}),
         grad_logits(dtype, shape, strides) {
     logits.fill_uniform(-10, 10, 3);
-    weight.fill_uniform(0.5, 2, 4);
     grad_rows.fill_uniform(-0.25, 0.25, 5);
     for (int64_t i = 0; i < shape[0]; ++i) targets.set(i, static_cast<double>(i * 7 % std::max<int64_t>(1, shape[1])));
   }
 
-  ClassTargets class_targets() const {
-    return {targets.view(), weighted ? weight.view() : View{}, kIgnored, smoothing};
-  }
+  ClassTargets class_targets() const { return {targets.view(), {}, kIgnored, 0}; }
   ClassLosses class_losses() const { return {losses.view(), row_weights.view(), normalizers.view()}; }
 
   Status forward(int threads = 1) {
@@ -55,9 +51,8 @@ struct Batch {
                                                     normalizers.view(), grad_logits.view());
   }
 
-  bool weighted = false, of_logits = true;
-  double smoothing = 0;
-  HostTensor logits, targets, weight, normalizers, losses, row_weights, grad_rows, grad_logits;
+  bool of_logits = true;
+  HostTensor logits, targets, normalizers, losses, row_weights, grad_rows, grad_logits;
 };
 
 // The loss of a row and its slopes, in double.
@@ -73,20 +68,13 @@ Reference reference(const Batch& batch, int64_t row) {
   result.slopes.resize(static_cast<size_t>(classes));
   const auto target = static_cast<int64_t>(batch.targets.get(row));
   if (target == kIgnored) return result;
-  double sum = 0, weight_sum = 0;
+  double sum = 0;
   for (int64_t j = 0; j < classes; ++j) sum += std::exp(batch.logits.get(row * classes + j));
-  const double normalizer = batch.of_logits ? std::log(sum) : 0;
-  const auto weight = [&](int64_t j) { return batch.weighted ? batch.weight.get(j) : 1; };
+  result.loss = std::log(sum) - batch.logits.get(row * classes + target);
   for (int64_t j = 0; j < classes; ++j) {
-    const double share = batch.smoothing / static_cast<double>(classes) + (j == target ? 1 - batch.smoothing : 0);
-    result.loss += share * weight(j) * (normalizer - batch.logits.get(row * classes + j));
-    result.slopes[static_cast<size_t>(j)] = -share * weight(j);
-    weight_sum += share * weight(j);
+    result.slopes[static_cast<size_t>(j)] = std::exp(batch.logits.get(row * classes + j)) / sum - (j == target ? 1 : 0);
   }
-  for (int64_t j = 0; batch.of_logits && j < classes; ++j) {
-    result.slopes[static_cast<size_t>(j)] += weight_sum * std::exp(batch.logits.get(row * classes + j)) / sum;
-  }
-  result.row_weight = weight(target);
+  result.row_weight = 1;
   return result;
 }
 
@@ -130,56 +118,10 @@ TEST(CrossEntropy, FollowsTheReferenceForEveryNumberOfClasses) {
   });
 }
 
-TEST(CrossEntropy, WeighsClassesSmoothsLabelsAndLeavesOutIgnoredRows) {
-  for_each_instruction_set([] {
-    for (const DType dtype : kDtypes) {
-      SCOPED_TRACE(name_of(dtype));
-      for (const bool weighted : {false, true}) {
-        for (const double smoothing : {0.0, 0.1, 1.0}) {
-          for (const Shape& shape : {Shape{40, 10}, Shape{3, 1500}, Shape{2, 1}}) {
-            Batch batch(dtype, shape, contiguous_strides(shape));
-            batch.weighted = weighted;
-            batch.smoothing = smoothing;
-            batch.targets.set(1, kIgnored);
-            check(batch);
-            for (int64_t j = 0; j < shape[1]; ++j) EXPECT_EQ(batch.grad_logits.get(shape[1] + j), 0);
-          }
-        }
-      }
-    }
-  });
-}
-
 TEST(CrossEntropy, GivesIgnoredRowsNoGradientWhateverTheirLogitsAre) {
   Batch batch(DType::kF32, 2, 3);
   for (int64_t j = 0; j < 3; ++j) batch.logits.set(j, NAN);
   batch.targets.set(0, kIgnored);
-  check(batch);
-}
-
-TEST(NegativeLogLikelihood, FollowsTheReference) {
-  for (const DType dtype : kDtypes) {
-    for (const Shape& shape : {Shape{1, 1}, Shape{40, 10}, Shape{3, 1500}, Shape{3000, 7}, Shape{0, 4}}) {
-      for (const bool weighted : {false, true}) {
-        Batch batch(dtype, shape, contiguous_strides(shape));
-        batch.of_logits = false;
-        batch.weighted = weighted;
-        if (shape[0] > 1) batch.targets.set(1, kIgnored);
-        check(batch);
-      }
-    }
-  }
-}
-
-TEST(CrossEntropy, ReadsAndWritesAnyStrides) {
-  Batch batch(DType::kBF16, {40, 30}, {1, 41});
-  check(batch);
-  batch.of_logits = false;
-  check(batch);
-}
-
-TEST(CrossEntropy, OfNoRowsIsNothing) {
-  Batch batch(DType::kF32, 0, 10);
   check(batch);
 }
 

@@ -151,43 +151,6 @@ constexpr RowNorm groups_of(int64_t n, int64_t groups, int64_t spatial) {
   return {.epsilon = 1e-5, .rows = n * groups, .groups = groups, .spatial = spatial};
 }
 
-TEST(RowNorm, FollowsTheReferenceInEveryDtypeAndLayout) {
-  for_each_instruction_set([] {
-    for (const DType dtype : kDtypes) {
-      SCOPED_TRACE(name_of(dtype));
-      for (const bool affine : {true, false}) {
-        for (const RowNorm& norm : {layer(21), rms(21)}) {
-          check({norm, dtype, {3, 7, 33}, {231, 33, 1}, affine});
-          check({norm, dtype, {3, 7, 33}, {1, 4, 29}, affine});
-          check({norm, dtype, {3, 7, 33}, {462, 66, 2}, affine});
-        }
-        check({groups_of(3, 4, 5), dtype, {3, 8, 5}, {40, 5, 1}, affine});
-        check({groups_of(3, 4, 5), dtype, {3, 8, 5}, {1, 3, 25}, affine});
-        check({groups_of(4, 2, 1), dtype, {4, 12}, {12, 1}, affine});
-      }
-    }
-  });
-}
-
-// One row of one group is not a channel of batch normalisation, in any memory order.
-TEST(RowNorm, TakesAllDimensionsAsOneRowInEveryLayout) {
-  for_each_instruction_set([] {
-    for (const DType dtype : kDtypes) {
-      SCOPED_TRACE(name_of(dtype));
-      for (const bool affine : {true, false}) {
-        for (const RowNorm& norm : {layer(1), rms(1)}) {
-          check({norm, dtype, {2, 3}, {1, 2}, affine}, 1);
-          check({norm, dtype, {5, 1}, {1, 5}, affine}, 1);
-          check({norm, dtype, {7, 33}, {2, 15}, affine}, 1);
-          check({norm, dtype, {3, 5, 1, 1}, {1, 3, 15, 15}, affine}, 1);
-        }
-        check({groups_of(1, 1, 3), dtype, {1, 2, 3}, {1, 1, 2}, affine}, 1);
-        check({groups_of(3, 1, 1), dtype, {3, 4}, {1, 3}, affine}, 1);
-      }
-    }
-  });
-}
-
 TEST(RowNorm, FollowsTheReferenceForEveryLength) {
   for_each_instruction_set([] {
     for (int64_t length = 1; length < 70; ++length) {
@@ -208,27 +171,6 @@ TEST(RowNorm, FollowsTheReferenceAroundATileAndForManyRows) {
       check({layer(5000), dtype, {5000, 10}, {10, 1}}, 20);
       check({groups_of(2, 3, 700), dtype, {2, 6, 700}, {4200, 700, 1}});
       check({groups_of(300, 2, 4), dtype, {300, 6, 4}, {24, 4, 1}}, 10);
-    }
-  });
-}
-
-TEST(RowNorm, OfNothingIsNothing) {
-  Case no_length(layer(3), DType::kF32, {3, 0}, {1, 1});
-  no_length.forward();
-  no_length.backward(1);
-  EXPECT_TRUE(no_length.out.guards_hold() && no_length.mean.guards_hold());
-}
-
-// Batch normalisation: one row per channel, in training and with running statistics.
-TEST(RowNorm, TakesStatisticsAndAWeightForEachRow) {
-  for_each_instruction_set([] {
-    for (const DType dtype : kDtypes) {
-      for (const RowStatistics statistics : {RowStatistics::kMeanAndVariance, RowStatistics::kGiven}) {
-        Case c({statistics, 1e-5, 6, 6, 55}, dtype, {6, 5, 11}, {11, 66, 1});
-        c.mean.fill_uniform(-1, 1, 6);
-        c.variance.fill_uniform(0.5, 2, 7);
-        check(std::move(c));
-      }
     }
   });
 }

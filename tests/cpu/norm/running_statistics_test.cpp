@@ -46,23 +46,6 @@ void expect_moved(const HostTensor& now, const HostTensor& before, const HostTen
   }
 }
 
-TEST(RunningStatistics, MoveByTheMomentum) {
-  for (const DType dtype : {DType::kF32, DType::kF64}) {
-    for (const int64_t channels : {0, 1, 7, 5000}) {
-      for (const int64_t stride : {1, 3}) {
-        Case now(dtype, channels, stride);
-        const Case before = now;
-        RunningUpdate update = now.update();
-        update.momentum = 0.3;
-        now.run(update);
-        expect_moved(now.mean, before.mean, now.batch_mean, 0.3, 1.0);
-        expect_moved(now.variance, before.variance, now.batch_variance, 0.3, 1.25);
-        EXPECT_EQ(now.batches.get(0), 4);
-      }
-    }
-  }
-}
-
 TEST(RunningStatistics, AreMeansOverAllBatchesIfCumulative) {
   Case now(DType::kF32, 7);
   const Case before = now;

@@ -19,7 +19,7 @@ struct PoolShape {
   int64_t images;
   int64_t channels;
   int64_t size[2];
-  int64_t kernel[2];  // the result's sizes for adaptive pooling
+  int64_t kernel[2];
   ConvWindow window;
   int64_t cut[2] = {0, 0};  // additional windows at the end that extend beyond the padding
 };
@@ -67,14 +67,13 @@ int64_t positions(const PoolShape& shape, int dim) {
   return (shape.size[dim] + 2 * window.padding[dim] - reach) / window.stride[dim] + 1 + shape.cut[dim];
 }
 
-// One pooling and its gradient. With `is_adaptive`, the kernel's sizes are those of the result.
+// One pooling and its gradient.
 class PoolCase {
  public:
-  PoolCase(const PoolShape& shape, DType dtype, bool is_adaptive = false, bool has_gaps = false)
+  PoolCase(const PoolShape& shape, DType dtype, bool has_gaps = false)
       : shape_(shape),
-        is_adaptive_(is_adaptive),
-        rows_(is_adaptive ? shape.kernel[0] : positions(shape, 0)),
-        columns_(is_adaptive ? shape.kernel[1] : positions(shape, 1)),
+        rows_(positions(shape, 0)),
+        columns_(positions(shape, 1)),
         input_(dtype, {shape.images, shape.channels, shape.size[0], shape.size[1]},
                strides_of({shape.images, shape.channels, shape.size[0], shape.size[1]}, has_gaps)),
         output_(dtype, {shape.images, shape.channels, rows_, columns_}),
@@ -119,7 +118,6 @@ class PoolCase {
     cpu::CpuStream stream(pool);
     PoolArgs args = {.input = image.view(), .output = output_.view(), .indices = indices_.view()};
     args.window = shape_.window;
-    args.is_adaptive = is_adaptive_;
     args.counts_padding = counts_padding_;
     for (int d = 0; d < 2; ++d) args.kernel[d] = shape_.kernel[d];
     EXPECT_TRUE((cpu::kPoolKernels.*entry)(stream, args).ok());
@@ -130,7 +128,7 @@ class PoolCase {
     const auto along = [&](int dim) {
       return (shape_.kernel[dim] - 1) * shape_.window.dilation[dim] >= shape_.window.stride[dim];
     };
-    return is_adaptive_ || along(0) || along(1);
+    return along(0) || along(1);
   }
 
   // The gradient in the output's dtype has the bits of the wider one.
@@ -147,16 +145,9 @@ class PoolCase {
   // Position of a window's element; -1 outside the input.
   int64_t place(int dim, int64_t position, int64_t tap) const {
     const int64_t size = shape_.size[dim];
-    const int64_t count = dim == 0 ? rows_ : columns_;
-    const int64_t begin =
-        is_adaptive_ ? position * size / count : position * shape_.window.stride[dim] - shape_.window.padding[dim];
-    const int64_t at = begin + tap * (is_adaptive_ ? 1 : shape_.window.dilation[dim]);
+    const int64_t begin = position * shape_.window.stride[dim] - shape_.window.padding[dim];
+    const int64_t at = begin + tap * shape_.window.dilation[dim];
     return at >= 0 && at < size ? at : -1;
-  }
-  int64_t taps(int dim, int64_t position) const {
-    if (!is_adaptive_) return shape_.kernel[dim];
-    const int64_t count = dim == 0 ? rows_ : columns_;
-    return ((position + 1) * shape_.size[dim] + count - 1) / count - position * shape_.size[dim] / count;
   }
 
   // Calls f(index in the plane) for each element in the window of output element o, in row-major order.
@@ -164,8 +155,8 @@ class PoolCase {
   void for_each_covered(int64_t o, F&& f) const {
     const int64_t x = o % columns_;
     const int64_t y = o / columns_ % rows_;
-    for (int64_t i = 0; i < taps(0, y); ++i) {
-      for (int64_t j = 0; j < taps(1, x); ++j) {
+    for (int64_t i = 0; i < shape_.kernel[0]; ++i) {
+      for (int64_t j = 0; j < shape_.kernel[1]; ++j) {
         const int64_t row = place(0, y, i);
         const int64_t column = place(1, x, j);
         if (row >= 0 && column >= 0) f(row * shape_.size[1] + column);
@@ -178,7 +169,7 @@ class PoolCase {
   int64_t count_of(int64_t o) const {
     int64_t covered = 0;
     for_each_covered(o, [&](int64_t) { ++covered; });
-    if (!counts_padding_ || is_adaptive_) return covered;
+    if (!counts_padding_) return covered;
     int64_t count = 1;
     for (int d = 0; d < 2; ++d) {
       const int64_t position = d == 0 ? o / columns_ % rows_ : o % columns_;
@@ -225,7 +216,6 @@ class PoolCase {
   }
 
   PoolShape shape_;
-  bool is_adaptive_;
   bool counts_padding_ = false;
   int64_t rows_;
   int64_t columns_;
@@ -257,22 +247,6 @@ TEST(Pool, AveragesEachWindowWithAndWithoutPadding) {
   });
 }
 
-TEST(Pool, SharesPlanesOutToAdaptiveWindows) {
-  const PoolShape shapes[] = {{2, 3, {5, 7}, {1, 1}, {}},
-                              {2, 3, {5, 7}, {3, 4}, {}},
-                              {2, 3, {2, 3}, {5, 7}, {}},
-                              {1, 1, {3, 1500}, {2, 2}, {}}};
-  for_each_instruction_set([&] {
-    for (const DType dtype : kDTypes) {
-      for (const PoolShape& shape : shapes) {
-        PoolCase(shape, dtype, true).run_average(1, false);
-        PoolCase(shape, dtype, true).run_max(1);
-        PoolCase(shape, dtype, true, true).run_max(2);
-      }
-    }
-  });
-}
-
 // Rows with gaps between their elements are never computed in vectors of positions.
 TEST(Pool, TakesTheSameBitsFromRowsWithAndWithoutGaps) {
   const ConvWindow windows[] = {{{2, 2}, {0, 0}, {1, 1}}, {{2, 2}, {1, 1}, {1, 1}}, {{1, 1}, {1, 1}, {1, 1}},
@@ -280,7 +254,7 @@ TEST(Pool, TakesTheSameBitsFromRowsWithAndWithoutGaps) {
   const double inf = std::numeric_limits<double>::infinity();
   const double special[] = {std::nan(""), -inf, -inf, inf, -0.0, 0.0};
   const auto check = [&](const PoolShape& shape, DType dtype) {
-    PoolCase dense(shape, dtype), gaps(shape, dtype, false, true);
+    PoolCase dense(shape, dtype), gaps(shape, dtype, true);
     for (int64_t i = 0; i < dense.input().numel(); ++i) {
       const double value = i % 3 == 0 ? special[i / 3 % 7 % 6] : i / 40 % 3 == 0 ? -inf : dense.input().get(i);
       dense.input().set(i, value);

@@ -11,7 +11,7 @@ const OpInput kInput = {uniform(-2, 2)};
 // The result's element at `index` comes from the same index of the input, except in dimension `dim`.
 OpCase gather_case(int dim, std::vector<Shapes> shapes) {
   return {.op = Op::kGather,
-          .what = dim == 0 ? "along the first dimension" : "along the last dimension",
+          .what = dim == 0 ? "along the first dimension" : "along the second dimension",
           .inputs = {kInput, index_input(0, dim)},
           .shapes = std::move(shapes),
           .run = call_of_two([=](const Tensor& x, const Tensor& index) { return ops::gather(x, dim, index); }),
@@ -48,7 +48,7 @@ Arrays scatter_sums(const Arrays& in, int dim) {
 
 OpCase scatter_case(int dim, std::vector<Shapes> shapes) {
   return {.op = Op::kScatterAdd,
-          .what = dim == 0 ? "along the first dimension" : "along the last dimension",
+          .what = dim == 0 ? "along the first dimension" : "along the second dimension",
           .inputs = {kInput, index_input(0, dim), kInput},
           .shapes = std::move(shapes),
           .run = [=](const Tensors& in) { return Tensors{ops::scatter_add(in[0], dim, in[1], in[2])}; },
@@ -112,11 +112,13 @@ OpCase masked_fill_case() {
 std::vector<OpCase> index_cases() {
   return {
       gather_case(0, {{{3, 2}, {0, 2}}, {{1}, {1}}, {{7, 5}, {9, 5}}, {{5, 3, 7}, {3, 2, 7}}}),
-      gather_case(1, {{{3, 2}, {3, 0}}, {{7, 5}, {7, 9}}, {{5, 9}, {3, 4}}, {{15, 2305}, {15, 2305}}}),
+      gather_case(
+          1, {{{3, 2}, {3, 0}}, {{7, 5}, {7, 9}}, {{5, 9}, {3, 4}}, {{2, 5, 3}, {2, 4, 3}}, {{15, 2305}, {15, 2305}}}),
       scatter_case(0, {{{3, 2}, {0, 2}, {0, 2}}, {{1}, {1}, {1}}, {{7, 5}, {9, 5}, {9, 5}}}),
       scatter_case(1, {{{0, 3}, {0, 2}, {0, 2}},
                        {{7, 5}, {7, 9}, {7, 9}},
                        {{5, 9}, {3, 4}, {4, 4}},
+                       {{2, 4, 3}, {2, 5, 3}, {2, 5, 3}},
                        {{15, 2305}, {15, 2305}, {15, 2305}}}),
       select_case("by i64", index_input(0, 1)),
       select_case("by i32", narrow_index_input(0, 1)),
