@@ -2,7 +2,7 @@
 #include <atomic>
 #include <tuple>
 
-#include "host_tensor.h"
+#include "recorder.h"
 #include "rotation.h"
 #include "strict_transport.h"
 
@@ -26,15 +26,6 @@ constexpr Way kWays[] = {
     {"broadcast by a ring", Operation::kBroadcast, Algorithm::kRing},
     {"barrier by a tree", Operation::kBarrier, Algorithm::kTree},
 };
-
-HostTensor input_of(DType dtype, int64_t count, int rank) {
-  HostTensor tensor(dtype, {count});
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = static_cast<double>((i * 7 + rank * 13 + i / 5) % 11);
-    tensor.set(i, is_float(dtype) ? (value - 5) * 0.3 : dtype == DType::kBool ? value > 5 : value);
-  }
-  return tensor;
-}
 
 View part(const View& whole, int64_t begin, int64_t count) {
   View view = whole;

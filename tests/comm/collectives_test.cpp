@@ -3,8 +3,7 @@
 #include <string>
 #include <tuple>
 
-#include "host_tensor.h"
-#include "ranks.h"
+#include "recorder.h"
 #include "rotation.h"
 
 namespace halftone {
@@ -12,21 +11,6 @@ namespace {
 
 constexpr int64_t kLarge = 5003;  // more than two blocks of the reduction for each of eight ranks
 const int64_t kCounts[] = {0, 1, 7, 1001, kLarge};
-
-// The numbers of the tests. Integers are small enough for every dtype and not negative.
-void fill_rank(HostTensor& tensor, int rank) {
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    const double value = static_cast<double>((i * 7 + rank * 13 + i / 5) % 11);
-    const DType dtype = tensor.view().dtype;
-    tensor.set(i, is_float(dtype) ? (value - 5) * 0.3 : dtype == DType::kBool ? value > 5 : value);
-  }
-}
-
-HostTensor input_of(DType dtype, int64_t count, int rank) {
-  HostTensor tensor(dtype, {count});
-  fill_rank(tensor, rank);
-  return tensor;
-}
 
 // The reference: a plain recursion over a list of values, in FP32 (f64: double).
 template <class T>

@@ -41,12 +41,14 @@ TEST(CommFailures, DifferentCountsNameBothRanks) {
                  [](Rank& rank) { return all_reduce(rank, HostTensor(DType::kF32, {4 + rank.number()})); });
 }
 
+// D7
 TEST(CommFailures, DifferentDtypesNameBothRanks) {
   expect_failure(
       2, Code::kComm, {"rank 0 called all_reduce of 4 f16", "rank 1 called all_reduce of 4 bf16"},
       [](Rank& rank) { return all_reduce(rank, HostTensor(rank.number() == 0 ? DType::kF16 : DType::kBF16, {4})); });
 }
 
+// D7
 TEST(CommFailures, DifferentReductionsNameBothRanks) {
   expect_failure(2, Code::kComm, {"with min", "with max"}, [](Rank& rank) {
     return all_reduce(rank, HostTensor(DType::kF32, {4}), rank.number() == 0 ? ReduceOp::kMin : ReduceOp::kMax);
@@ -85,7 +87,7 @@ TEST(CommFailures, OneRankOfManyThatDisagreesFailsAll) {
   }
 }
 
-// The deadline leaves a busy machine time for the first barrier.
+// D8: the deadline leaves a busy machine time for the first barrier.
 TEST(CommFailures, OneOperationMoreIsATimeoutThatNamesTheRank) {
   const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 2, 700 * kMillisecond);

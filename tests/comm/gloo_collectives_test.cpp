@@ -1,9 +1,7 @@
 // Every operation of a group of processes gives the bits of a group of threads.
-#include <cstring>
-
 #include "batches.h"
 #include "gloo_ranks.h"
-#include "host_tensor.h"
+#include "recorder.h"
 #include "rotation.h"
 
 namespace halftone {
@@ -11,69 +9,14 @@ namespace {
 
 // Below, at and above the size that travels with the head of a message.
 const int64_t kCounts[] = {0, 1, 7, 1025, 9001};
-constexpr DType kDtypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3, DType::kF8E5M2,
-                             DType::kI64, DType::kI32, DType::kI16, DType::kI8,   DType::kU8,     DType::kBool};
 
-enum class Call { kSum, kAverage, kMin, kMax, kReduceScatter, kAllGather, kBroadcast, kAllToAll };
-constexpr Call kCalls[] = {Call::kSum,           Call::kAverage,   Call::kMin,       Call::kMax,
-                           Call::kReduceScatter, Call::kAllGather, Call::kBroadcast, Call::kAllToAll};
-
-bool takes(Call call, DType dtype) {
-  if (call == Call::kAverage) return is_float(dtype);
-  return dtype != DType::kBool || call != Call::kSum;
-}
-
-void fill_rank(HostTensor& tensor, int rank) {
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    const double value = static_cast<double>((i * 7 + rank * 13 + i / 5) % 11);
-    const DType dtype = tensor.view().dtype;
-    tensor.set(i, is_float(dtype) ? (value - 5) * 0.3 : dtype == DType::kBool ? value > 5 : value);
-  }
-}
-
-// Runs one operation with this rank's input, and returns its result.
-HostTensor run(ProcessGroup& group, Call call, DType dtype, int64_t count) {
-  const bool has_parts = call == Call::kReduceScatter || call == Call::kAllToAll;
-  HostTensor in(dtype, {has_parts ? count * group.size() : count});
-  fill_rank(in, group.rank());
-  const bool grows = call == Call::kAllGather || call == Call::kAllToAll;
-  const HostTensor out(dtype, {grows ? count * group.size() : count});
-  const Status status = result_of([&](Work** w) {
-    switch (call) {
-      case Call::kReduceScatter:
-        return group.reduce_scatter({}, ReduceOp::kMax, in.view(), out.view(), w);
-      case Call::kAllGather:
-        return group.all_gather({}, in.view(), out.view(), w);
-      case Call::kBroadcast:
-        return group.broadcast({}, group.size() - 1, in.view(), w);
-      case Call::kAllToAll:
-        return group.all_to_all({}, in.view(), out.view(), w);
-      default:
-        return group.all_reduce({}, static_cast<ReduceOp>(call), in.view(), out.view(), w);
-    }
-  });
-  EXPECT_TRUE(status.ok()) << status.message;
-  EXPECT_TRUE(out.guards_hold() && in.guards_hold());
-  return call == Call::kBroadcast ? in : out;
-}
-
-// All operations of one dtype, one after another.
-std::vector<HostTensor> run_all(ProcessGroup& group, DType dtype, const std::vector<int64_t>& counts) {
-  std::vector<HostTensor> results;
-  for (const int64_t count : counts) {
-    for (const Call call : kCalls) {
-      if (takes(call, dtype)) results.push_back(run(group, call, dtype, count));
-    }
-  }
-  return results;
-}
-
-std::vector<HostTensor> expected_of(int number, int size, DType dtype, const std::vector<int64_t>& counts) {
-  std::vector<HostTensor> results;
+// The results of one rank of a group of threads.
+std::vector<Bytes> expected_of(int number, int size, DType dtype, const std::vector<int64_t>& counts) {
+  std::vector<Bytes> results;
   run_ranks(size, [&](Rank& rank) {
-    const std::vector<HostTensor> own = run_all(*rank.group, dtype, counts);
-    if (rank.number() != number) return;
-    for (const HostTensor& result : own) results.push_back(result);
+    Recorder recorder(*rank.group);
+    for (const int64_t count : counts) recorder.run_all(dtype, count, count, kAllReductions);
+    if (rank.number() == number) results = recorder.results();
   });
   return results;
 }
@@ -86,13 +29,10 @@ TEST_P(GlooCollectivesTest, EveryOperationGivesTheBitsOfAGroupOfThreads) {
   const GlooRanks ranks(GetParam(), [&](GlooRank& rank) {
     rank.join(rank.options());
     EXPECT_STREQ(rank.group->kind(), "gloo");
-    for (const DType dtype : kDtypes) {
-      const std::vector<HostTensor> actual = run_all(*rank.group, dtype, counts);
-      const std::vector<HostTensor> expected = expected_of(rank.number, rank.size, dtype, counts);
-      ASSERT_EQ(actual.size(), expected.size());
-      for (size_t i = 0; i < actual.size(); ++i) {
-        EXPECT_TRUE(actual[i].bytes() == expected[i].bytes()) << name_of(dtype) << ", call " << i;
-      }
+    for (const DType dtype : kAllDtypes) {
+      Recorder recorder(*rank.group);
+      for (const int64_t count : counts) recorder.run_all(dtype, count, count, kAllReductions);
+      EXPECT_TRUE(recorder.results() == expected_of(rank.number, rank.size, dtype, counts)) << name_of(dtype);
     }
   });
 }
@@ -116,27 +56,12 @@ TEST(GlooCollectives, MegabytesAreReducedInPlaceWithChecksums) {
   });
 }
 
-// 4096 sums of equal numbers: the wire is BF16, the sums are not.
-TEST(GlooCollectives, SixteenBitSumsRoundOnce) {
-  const GlooRanks ranks(4, [](GlooRank& rank) {
-    rank.join(rank.options());
-    HostTensor data(DType::kBF16, {4096});
-    for (int64_t i = 0; i < data.numel(); ++i) data.set(i, rank.number == 0 ? 256 : 1);
-    ASSERT_TRUE(result_of([&](Work** w) {
-                  return rank.group->all_reduce({}, ReduceOp::kSum, data.view(), data.view(), w);
-                }).ok());
-    for (int64_t i = 0; i < data.numel(); ++i) ASSERT_EQ(data.get(i), 260);  // 259 is a tie between 258 and 260
-  });
-}
-
 TEST(GlooCollectives, TwoRanksSendAndReceive) {
   const GlooRanks ranks(2, [](GlooRank& rank) {
     rank.join(rank.options());
     for (const int64_t count : {int64_t{0}, int64_t{3}, int64_t{50'000}}) {
-      HostTensor own(DType::kF32, {count});
-      fill_rank(own, rank.number);
-      HostTensor expected(DType::kF32, {count});
-      fill_rank(expected, 1 - rank.number);
+      const HostTensor own = input_of(DType::kF32, count, rank.number);
+      const HostTensor expected = input_of(DType::kF32, count, 1 - rank.number);
       const HostTensor other(DType::kF32, {count});
       const int peer = 1 - rank.number;
       for (int repeat = 0; repeat < 5; ++repeat) {

@@ -272,39 +272,10 @@ TEST(GlooFailures, D7_DifferentCountsOfLargeOperandsAreNamed) {
   }
 }
 
-TEST(GlooFailures, D7_DifferentDtypesAndReductionsAreNamed) {
-  expect_failure(Code::kComm, {"4 f16", "4 bf16"}, [](GlooRank& rank) {
-    const HostTensor data(rank.number == 1 ? DType::kF16 : DType::kBF16, {4});
-    return result_of([&](Work** w) { return rank.group->all_reduce({}, ReduceOp::kSum, data.view(), data.view(), w); });
-  });
-  expect_failure(Code::kComm, {"with min", "with max"}, [](GlooRank& rank) {
-    std::vector<float> values(4);
-    return all_reduce(*rank.group, values, rank.number == 2 ? ReduceOp::kMin : ReduceOp::kMax);
-  });
-}
-
 TEST(GlooFailures, D8_AnotherOrderIsNamed) {
   expect_failure(Code::kComm, {"barrier (operation 1)", "broadcast"}, [](GlooRank& rank) {
     std::vector<float> values(4);
     return rank.number == 0 ? barrier_of(*rank.group) : broadcast(*rank.group, values);
-  });
-}
-
-TEST(GlooFailures, D8_OneOperationMoreIsATimeoutThatNamesItsNumber) {
-  const GlooRanks ranks(2, [](GlooRank& rank) {
-    GroupOptions options = rank.options();
-    options.timeout_ns = kForming;
-    rank.join(options);
-    EXPECT_TRUE(barrier_of(*rank.group).ok());
-    if (rank.number == 0) {
-      const Status status = barrier_of(*rank.group);
-      EXPECT_EQ(status.code, Code::kTimeout) << status.message;
-      EXPECT_TRUE(says(status, "waited for rank 1 in barrier (operation 2)")) << status.message;
-      ++rank.board.counters[kDone];
-    } else {
-      EXPECT_TRUE(wait_until([&] { return rank.board.counters[kDone] > 0; }));
-      EXPECT_EQ(barrier_of(*rank.group).code, Code::kTimeout) << "the failure is every rank's";
-    }
   });
 }
 
@@ -365,17 +336,6 @@ TEST(GlooFailures, AFailureLeavesEarlierOperationsAlone) {
       EXPECT_EQ(later.code, Code::kPeerLost) << later.message;
       EXPECT_TRUE(says(later, "enough")) << later.message;
     }
-  });
-}
-
-TEST(GlooFailures, ARankThatLeavesIsLostToTheOthers) {
-  const GlooRanks ranks(3, [](GlooRank& rank) {
-    rank.join(rank.options());
-    EXPECT_TRUE(barrier_of(*rank.group).ok());
-    if (rank.number == 1) return;
-    const Status status = barrier_of(*rank.group);
-    EXPECT_EQ(status.code, Code::kPeerLost) << status.message;
-    EXPECT_TRUE(says(status, "rank 1 left the group")) << status.message;
   });
 }
 

@@ -235,20 +235,6 @@ TEST(SharedMemoryFailures, D2_AProcessThatIsStoppedForEverIsATimeoutThatNamesIt)
   ranks.expect_success(1);
 }
 
-TEST(SharedMemoryFailures, D7_DifferentCountsNameBothRanks) {
-  SharedRanks ranks(
-      3,
-      [](Rank& rank) {
-        const Status status = all_reduce(*rank.group, rank.number() == 1 ? 5 : 4);
-        EXPECT_EQ(status.code, Code::kComm) << status.message;
-        EXPECT_TRUE(says(status, "all_reduce of 5 f32 with sum")) << status.message;
-        EXPECT_TRUE(says(status, "all_reduce of 4 f32 with sum")) << status.message;
-        EXPECT_EQ(barrier_of(*rank.group).code, Code::kComm) << "the failure must last";
-      },
-      kLong);
-  ranks.expect_success();
-}
-
 // Both begin with slices of the same size.
 TEST(SharedMemoryFailures, D7_DifferentCountsOfLargeOperandsNameBothRanks) {
   SharedRanks ranks(
@@ -258,19 +244,6 @@ TEST(SharedMemoryFailures, D7_DifferentCountsOfLargeOperandsNameBothRanks) {
         EXPECT_EQ(status.code, Code::kComm) << status.message;
         EXPECT_TRUE(says(status, "all_reduce of 500000 f32")) << status.message;
         EXPECT_TRUE(says(status, "all_reduce of 500001 f32")) << status.message;
-      },
-      kLong);
-  ranks.expect_success();
-}
-
-TEST(SharedMemoryFailures, D8_DifferentOperationsNameBothRanks) {
-  SharedRanks ranks(
-      2,
-      [](Rank& rank) {
-        const Status status = rank.number() == 0 ? barrier_of(*rank.group) : broadcast(*rank.group);
-        EXPECT_EQ(status.code, Code::kComm) << status.message;
-        EXPECT_TRUE(says(status, "rank 0 called barrier")) << status.message;
-        EXPECT_TRUE(says(status, "rank 1 called broadcast of 500000 f32 from rank 0")) << status.message;
       },
       kLong);
   ranks.expect_success();
