@@ -40,18 +40,6 @@ TEST(DType, IsFloatOrIntegerOrBool) {
   }
 }
 
-TEST(Promote, EqualsPyTorchs) {
-  EXPECT_EQ(promote(DType::kF16, DType::kBF16), DType::kF32);
-  EXPECT_EQ(promote(DType::kF16, DType::kF32), DType::kF32);
-  EXPECT_EQ(promote(DType::kBF16, DType::kF64), DType::kF64);
-  EXPECT_EQ(promote(DType::kF16, DType::kI64), DType::kF16);
-  EXPECT_EQ(promote(DType::kBool, DType::kBF16), DType::kBF16);
-  EXPECT_EQ(promote(DType::kU8, DType::kI8), DType::kI16);
-  EXPECT_EQ(promote(DType::kU8, DType::kI16), DType::kI16);
-  EXPECT_EQ(promote(DType::kI32, DType::kI64), DType::kI64);
-  EXPECT_EQ(promote(DType::kBool, DType::kU8), DType::kU8);
-}
-
 TEST(Promote, IsSymmetricAndKeepsEqualTypes) {
   for (int32_t a = kDTypeFirst; a <= kDTypeLast; ++a) {
     EXPECT_EQ(promote(static_cast<DType>(a), static_cast<DType>(a)), static_cast<DType>(a));

@@ -73,36 +73,6 @@ TEST_F(CachingAllocatorTest, GivesNothingForZeroBytes) {
   EXPECT_EQ(device_.requests(), 0);
 }
 
-TEST_F(CachingAllocatorTest, CountsRequestedBytesByCategory) {
-  const Allocation a = take(100, Category::kParameters);
-  const Allocation b = take(5000, Category::kGradients);
-  const Allocation c = take(7, Category::kParameters);
-  MemoryStats stats = allocator_.stats();
-  EXPECT_EQ(stats.current, 5107);
-  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kParameters)], 107);
-  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kGradients)], 5000);
-  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kOther)], 0);
-  EXPECT_EQ(stats.allocations, 3);
-  EXPECT_EQ(stats.device_allocations, 1);
-  EXPECT_EQ(stats.reserved, static_cast<int64_t>(device_.taken()));
-  allocator_.release(b);
-  stats = allocator_.stats();
-  EXPECT_EQ(stats.current, 107);
-  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kGradients)], 0);
-  allocator_.release(a);
-  allocator_.release(c);
-}
-
-TEST_F(CachingAllocatorTest, RemembersThePeakUntilItIsReset) {
-  const Allocation a = take(1000);
-  allocator_.release(take(9000));
-  EXPECT_EQ(allocator_.stats().peak, 10000);
-  allocator_.reset_peak();
-  EXPECT_EQ(allocator_.stats().peak, 1000);
-  allocator_.release(a);
-  EXPECT_EQ(allocator_.stats().peak, 1000);
-}
-
 TEST_F(CachingAllocatorTest, ServesReleasedMemoryAgainWithoutTheDevice) {
   for (const size_t size : {size_t{100}, size_t{16384}, 5 * kMiB}) {
     allocator_.release(take(size));
@@ -216,35 +186,6 @@ TEST_F(CachingAllocatorTest, LeavesLargeRequestsNearlyAllOfTheLimit) {
   for (const size_t size : {64 * kMiB, 4 * kMiB, 30 * kMiB}) all.push_back(take(size));
   EXPECT_LE(allocator_.stats().reserved, 100 * static_cast<int64_t>(kMiB));
   for (const Allocation& allocation : all) allocator_.release(allocation);
-}
-
-// M3
-TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
-  device_.set_capacity(8 * kMiB);
-  allocator_.release(take(6 * kMiB));
-  const Allocation larger = take(7 * kMiB);
-  EXPECT_EQ(device_.requests(), 3) << "6 MiB, 7 MiB in vain, 7 MiB again";
-  allocator_.release(larger);
-  EXPECT_EQ(error_of(9 * kMiB).code(), Code::kOutOfMemory);
-  EXPECT_EQ(device_.requests(), 5);
-  EXPECT_EQ(allocator_.stats().reserved, 0);
-}
-
-// M3: enough memory is free, but in pieces that are too small, and a segment that is partly in use cannot be released.
-TEST_F(CachingAllocatorTest, TellsHowMuchIsFreeInPieces) {
-  device_.set_capacity(kSegment);
-  std::vector<Allocation> pieces;
-  for (size_t i = 0; i < 32; ++i) pieces.push_back(take(65536));
-  for (size_t i = 0; i < 32; i += 2) allocator_.release(pieces[i]);
-  const Error error = error_of(131072);
-  EXPECT_EQ(error.code(), Code::kOutOfMemory);
-  EXPECT_NE(std::string(error.what()).find("current 1048576, reserved 2097152, free among these 1048576, limit 0"),
-            std::string::npos)
-      << error.what();
-  EXPECT_EQ(device_.requests(), 3) << "the segment, and twice in vain";
-  allocator_.release(pieces[1]);
-  EXPECT_EQ(error_of(131072).code(), Code::kOk) << "three pieces are one again";
-  for (size_t i = 3; i < 32; i += 2) allocator_.release(pieces[i]);
 }
 
 TEST_F(CachingAllocatorTest, PassesOtherFailuresOfTheDeviceOnAtOnce) {

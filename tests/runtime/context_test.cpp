@@ -24,33 +24,6 @@ Error error_of_device(Context& context, const char* name) {
   return Error(Code::kOk, 0, "", "");
 }
 
-// A caller's allocator that counts its calls and can return misaligned memory or none.
-struct HostAllocator {
-  HostMemory table() {
-    return {.user = this,
-            .allocate =
-                [](void* user, size_t bytes, size_t alignment) {
-                  auto& self = *static_cast<HostAllocator*>(user);
-                  if (self.context != nullptr) self.context->device("cpu").allocator->stats();
-                  if (self.empty) return static_cast<void*>(nullptr);
-                  self.taken += static_cast<int64_t>(bytes);
-                  return static_cast<void*>(static_cast<char*>(std::aligned_alloc(alignment, bytes + alignment)) +
-                                            self.misalignment);
-                },
-            .deallocate =
-                [](void* user, void* memory, size_t bytes) {
-                  auto& self = *static_cast<HostAllocator*>(user);
-                  self.taken -= static_cast<int64_t>(bytes);
-                  std::free(static_cast<char*>(memory) - self.misalignment);
-                }};
-  }
-
-  std::atomic<int64_t> taken{0};
-  size_t misalignment = 0;
-  bool empty = false;
-  Context* context = nullptr;
-};
-
 TEST(Context, HasOneCpuUnderTwoNames) {
   const auto context = make_ref<Context>(ContextOptions{});
   ContextDevice& cpu = context->device("cpu");
@@ -71,72 +44,6 @@ TEST(Context, SaysWhyThereIsNoDevice) {
   const Error cuda = error_of_device(*context, "cuda");
   EXPECT_NE(std::string(cuda.what()).find("libhalftone_cuda.so is not installed"), std::string::npos) << cuda.what();
   EXPECT_EQ(error_of_device(*context, "cpu").code(), Code::kOk) << "the CPU keeps working";
-}
-
-TEST(Context, RefusesNamesThatAreNone) {
-  const auto context = make_ref<Context>(ContextOptions{});
-  const std::string endless(100000, 'c');
-  for (const char* name : {"", ":", ":0", "cpu:", "cpu:x", "cpu:0x", "cpu:-1", "cpu:99999999999", "cpu 0", "cpu:0:0",
-                           "\xff\xfe", "../cpu", endless.c_str()}) {
-    EXPECT_EQ(error_of_device(*context, name).code(), Code::kDevice) << name;
-  }
-}
-
-TEST(Context, ClampsItsThreads) {
-  ContextOptions options;
-  options.num_threads = 3;
-  EXPECT_EQ(make_ref<Context>(options)->num_threads(), 3);
-  options.num_threads = 100000;
-  EXPECT_EQ(make_ref<Context>(options)->num_threads(), 256);
-}
-
-TEST(Context, NumbersItsStreamsFromZero) {
-  const auto context = make_ref<Context>(ContextOptions{.seed = 42});
-  EXPECT_EQ(context->seed(), 42u);
-  EXPECT_EQ(context->next_sequence(), 0u);
-  EXPECT_EQ(context->next_sequence(), 1u);
-}
-
-TEST(Context, TakesItsMemoryFromTheHostAndGivesItBack) {
-  HostAllocator host;
-  {
-    const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
-    CachingAllocator& allocator = *context->device("cpu").allocator;
-    host.context = context.get();  // the allocator's functions may call the library
-    const Allocation memory = allocator.allocate(100, Category::kOther);
-    EXPECT_EQ(host.taken, allocator.stats().reserved);
-    EXPECT_GT(host.taken, 0);
-    allocator.release(memory);
-    host.context = nullptr;
-  }
-  EXPECT_EQ(host.taken, 0);
-}
-
-// M10
-TEST(Context, RefusesMisalignedMemoryOfTheHost) {
-  HostAllocator host;
-  host.misalignment = 8;
-  const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
-  try {
-    context->device("cpu").allocator->allocate(100, Category::kOther);
-    FAIL() << "the memory is misaligned";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::kInvalidArgument);
-    EXPECT_STREQ(error.argument(), "options.allocator");
-  }
-  EXPECT_EQ(host.taken, 0);
-}
-
-TEST(Context, IsOutOfMemoryWhereTheHostIs) {
-  HostAllocator host;
-  host.empty = true;
-  const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
-  try {
-    context->device("cpu").allocator->allocate(100, Category::kOther);
-    FAIL() << "the allocator has no memory";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::kOutOfMemory);
-  }
 }
 
 TEST(Context, StaysAsItWasWhereADeviceCannotBeMade) {

@@ -48,20 +48,6 @@ TEST(BuildId, NamesVersionCompilerAndSeam) {
   EXPECT_EQ(id.size() - seam, std::strlen(" seam ") + 64) << id;
 }
 
-TEST(Plugin, IsRefusedWhereItCannotBeLoaded) {
-  const Error none = error_of_loading("/no/such/plugin.so");
-  EXPECT_EQ(none.code(), Code::kIo);
-  EXPECT_TRUE(names(none, "/no/such/plugin.so")) << none.what();
-  EXPECT_STREQ(none.argument(), "path");
-  EXPECT_EQ(error_of_loading("/dev/null").code(), Code::kIo);
-}
-
-TEST(Plugin, IsRefusedWithoutTheSymbol) {
-  const Error error = error_of_loading(NO_PLUGIN);
-  EXPECT_EQ(error.code(), Code::kFormat);
-  EXPECT_TRUE(names(error, NO_PLUGIN)) << error.what();
-}
-
 // A13
 TEST(Plugin, OfAnotherBuildIsRefusedNamingBoth) {
   const Error error = error_of_loading(FAKE_PLUGIN_OF_ANOTHER_BUILD);
