@@ -60,7 +60,6 @@ class OptimizerTest : public RoomTest {
   }
 
   static constexpr int64_t kPage = 4096;
-  static constexpr int64_t kStateBytes = sizeof(OptimizerState) + sizeof(int64_t);  // with one parameter's count
 
   // A parameter whose first gradient comes late, behind a skipped step, moves as one that is alone in an optimizer.
   template <class Rule>
@@ -228,29 +227,6 @@ TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   EXPECT_EQ(values(weight->weights().master()), (std::vector<double>{1, 1}));
 }
 
-// AdamW stores an FP32 master, two FP32 moments and an FP32 gradient: 16 bytes per parameter, and 2 for a BF16 copy.
-TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
-  constexpr int64_t kCount = 1 << 20;
-  const Ref<Parameter> weight =
-      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer(group({weight}, {DType::kBF16}), kAdamw);
-  give_gradient(weight, 1);
-  const MemoryStats stats = device().allocator->stats();
-  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
-  EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
-  EXPECT_EQ(bytes(Category::kGradients), 4 * kCount);
-  EXPECT_EQ(bytes(Category::kOptimizer), 8 * kCount + kStateBytes);
-}
-
-// A matrix of 1024 x 512 takes 1024 + 512 + 1 numbers in place of half a million.
-TEST_F(OptimizerTest, AdafactorTakesRowsAndColumnsInPlaceOfAMoment) {
-  const Ref<Parameter> weight =
-      make_ref<Parameter>("weight", full(device(), DType::kF32, {1024, 512}, 0.5, Category::kParameters));
-  const Adafactor optimizer(group({weight}, {DType::kBF16}), kAdafactor);
-  const MemoryStats stats = device().allocator->stats();
-  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kOptimizer)], 4 * (1024 + 512 + 1) + kStateBytes);
-}
-
 TEST_F(OptimizerTest, AdafactorRefusesAParameterThatRanksShare) {
   const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {4, kBlockSize}, 1.0));
   share(weight, {.begin = kBlockSize, .end = 2 * kBlockSize}, make_ref<LoneRank>());
@@ -328,34 +304,6 @@ TEST_F(OptimizerTest, AGradientThatIsThereIsConverted) {
   EXPECT_EQ(values(weight->grad()), (std::vector<double>{0.6015625, 0.6015625}));
 }
 
-// BF16 weight 2, remainder 2, BF16 gradient 2, BF16 first moment 2, FP32 second moment 4: 12 bytes per parameter.
-TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
-  constexpr int64_t kCount = 1 << 20;
-  const Ref<Parameter> weight =
-      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer(group({weight}, kSplit), kAdamw);
-  give_gradient(weight, 1);
-  const MemoryStats stats = device().allocator->stats();
-  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
-  EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
-  EXPECT_EQ(bytes(Category::kGradients), 2 * kCount);
-  EXPECT_EQ(bytes(Category::kOptimizer), (2 + 2 + 4) * kCount + kStateBytes);
-}
-
-// BF16 weight 2, remainder 2, BF16 gradient 2, moments 1 and 1: 8 bytes per parameter, and two scales per block.
-TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
-  constexpr int64_t kCount = 1 << 20;
-  const Ref<Parameter> weight =
-      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer(group({weight}, {DType::kBF16, DType::kBF16, DType::kI8, Master::kSplit, DType::kU8}), kAdamw);
-  give_gradient(weight, 1);
-  const MemoryStats stats = device().allocator->stats();
-  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
-  EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
-  EXPECT_EQ(bytes(Category::kGradients), 2 * kCount);
-  EXPECT_EQ(bytes(Category::kOptimizer), (2 + 1 + 1) * kCount + 2 * 4 * kCount / kBlockSize + kStateBytes);
-}
-
 TEST_F(OptimizerTest, AParameterWhoseFirstGradientIsLateCountsItsOwnUpdates) {
   expect_own_count<AdamWRule>(kAdamw);
   expect_own_count<AdamRule>(kAdamw);
@@ -365,18 +313,6 @@ TEST_F(OptimizerTest, AParameterWhoseFirstGradientIsLateCountsItsOwnUpdates) {
   // The first momentum of SGD is the gradient itself, without dampening.
   expect_own_count<SgdRule>(
       {.lr = 0.1, .momentum = 0.9, .dampening = 0.5, .weight_decay = 0, .nesterov = 0, .reserved = 0});
-}
-
-// A constant gradient moves every weight by the learning rate in each step, apart from the moments' rounding.
-TEST_F(OptimizerTest, EightBitMomentsTrain) {
-  const Ref<Parameter> weight = parameter("weight", std::vector<double>(300, 1.0));
-  AdamW optimizer(group({weight}, {DType::kF32, DType::kF32, DType::kI8, Master::kFull, DType::kU8}), kAdamw);
-  for (int step = 0; step < 5; ++step) {
-    optimizer.zero_grad();
-    give_gradient(weight, 1);
-    optimizer.step();
-  }
-  for (const double value : values(weight->weights().master())) ASSERT_NEAR(value, 0.5, 0.02);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ class StepOrderTest : public RoomTest {
   Ref<GradScaler> scaler_ = make_scaler();
 };
 
+// A18
 TEST_F(StepOrderTest, EveryCallInEveryStageMovesOrIsRefused) {
   using enum StepStage;
   struct Row {

@@ -2,7 +2,7 @@
  * their rows of tests/faults.md. */
 #include <math.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 typedef struct Trained {
   htone_module* module;
@@ -11,8 +11,7 @@ typedef struct Trained {
 } Trained;
 
 static htone_grad_scaler_options bounded_options(void) {
-  htone_grad_scaler_options options;
-  assert_ok(htone_grad_scaler_options_init(&options));
+  htone_grad_scaler_options options = HTONE_GRAD_SCALER_OPTIONS_INIT;
   options.initial_scale = 1;
   options.growth_interval = 1;
   options.min_scale = 1.0 / (1 << 14);
@@ -21,31 +20,19 @@ static htone_grad_scaler_options bounded_options(void) {
 }
 
 static Trained make_trained(const htone_grad_scaler_options* options) {
-  Trained trained = {.module = make_linear(test_device(), 2, 1, 1)};
-  assert_ok(htone_optimizer_create(trained.module, NULL, &trained.optimizer));
-  keep_optimizer(trained.optimizer);
-  assert_ok(htone_grad_scaler_create(test_device(), options, &trained.scaler));
-  keep_grad_scaler(trained.scaler);
-  return trained;
+  htone_module* module = make_linear(test_device(), 2, 1, 1);
+  return (Trained){module, make_adamw(module, NULL), make_grad_scaler(options)};
 }
 
 /* Runs a whole step whose gradient is `input` and returns the status of the update. */
 static htone_status train(Trained trained, double input) {
-  htone_tensor *row = NULL, *scaled = NULL;
+  htone_tensor* row = NULL;
   const int64_t shape[] = {1, 2};
   assert_ok(htone_optimizer_zero_grad(trained.optimizer));
   assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, input, &row));
-  htone_tensor* loss = sum_of(forward(trained.module, keep_tensor(row)));
-  assert_ok(htone_grad_scaler_scale(trained.scaler, loss, &scaled));
-  backward(keep_tensor(scaled));
+  backward_scaled(trained.scaler, sum_of(forward(trained.module, keep_tensor(row))));
   assert_ok(htone_grad_scaler_step(trained.scaler, trained.optimizer));
   return htone_grad_scaler_update(trained.scaler);
-}
-
-static double scale_of(Trained trained) {
-  double scale = 0;
-  assert_ok(htone_grad_scaler_current_scale(trained.scaler, &scale));
-  return scale;
 }
 
 static double weight_of(Trained trained) {
@@ -59,10 +46,10 @@ static void n5_the_scale_holds_at_its_minimum_and_rises_again(void** state) {
   const Trained trained = make_trained(&options);
   const double before = weight_of(trained);
   for (int i = 0; i < 20; ++i) assert_ok(train(trained, INFINITY));
-  assert_near(scale_of(trained), options.min_scale, 0);
+  assert_near(loss_scale_of(trained.scaler), options.min_scale, 0);
   assert_near(weight_of(trained), before, 0);
   assert_ok(train(trained, 1));
-  assert_near(scale_of(trained), 2 * options.min_scale, 0);
+  assert_near(loss_scale_of(trained.scaler), 2 * options.min_scale, 0);
   assert_true(weight_of(trained) != before);
 }
 
@@ -73,7 +60,7 @@ static void n5_a_scale_that_collapsed_is_told_where_asked(void** state) {
   const Trained trained = make_trained(&options);
   for (int i = 0; i < 14; ++i) assert_ok(train(trained, INFINITY));
   for (int i = 0; i < 2; ++i) assert_fails(train(trained, INFINITY), HTONE_ERROR_STATE, "scaler");
-  assert_near(scale_of(trained), options.min_scale, 0);
+  assert_near(loss_scale_of(trained.scaler), options.min_scale, 0);
   assert_ok(train(trained, 1));
 }
 
@@ -82,27 +69,25 @@ static void n5_the_scale_stops_at_its_maximum(void** state) {
   const htone_grad_scaler_options options = bounded_options();
   const Trained trained = make_trained(&options);
   for (int i = 0; i < 30; ++i) assert_ok(train(trained, 1));
-  assert_near(scale_of(trained), options.max_scale, 0);
+  assert_near(loss_scale_of(trained.scaler), options.max_scale, 0);
 }
 
 static void n4_a_loss_that_is_nan_changes_no_weight(void** state) {
   (void)state;
   const Trained trained = make_trained(NULL);
   const double before = weight_of(trained);
-  const double scale = scale_of(trained);
-  htone_step_outcome outcome = {.struct_size = sizeof outcome};
+  const double scale = loss_scale_of(trained.scaler);
   assert_ok(htone_optimizer_zero_grad(trained.optimizer));
-  htone_tensor *scaled = NULL, *row = make_noise(HTONE_F32, 1, 2, 1, 2);
+  htone_tensor* row = make_noise(HTONE_F32, 1, 2, 1, 2);
   htone_tensor* loss = apply2(htone_mul, sum_of(forward(trained.module, row)), make_scalar(HTONE_F32, NAN));
   assert_true(isnan(item_of(loss)));
-  assert_ok(htone_grad_scaler_scale(trained.scaler, loss, &scaled));
-  backward(keep_tensor(scaled));
+  backward_scaled(trained.scaler, loss);
   assert_ok(htone_grad_scaler_step(trained.scaler, trained.optimizer));
-  assert_ok(htone_optimizer_outcome(trained.optimizer, &outcome));
+  const htone_step_outcome outcome = outcome_of(trained.optimizer);
   assert_int_equal(outcome.skipped, 1);
   assert_int_equal(outcome.kind, HTONE_NOT_FINITE_NAN);
   assert_ok(htone_grad_scaler_update(trained.scaler));
-  assert_near(scale_of(trained), scale / 2, 0);
+  assert_near(loss_scale_of(trained.scaler), scale / 2, 0);
   assert_near(weight_of(trained), before, 0);
   assert_ok(train(trained, 1));
   assert_true(isfinite(weight_of(trained)) && weight_of(trained) != before);

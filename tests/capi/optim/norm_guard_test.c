@@ -38,12 +38,6 @@ static void set_gradients(const Guarded* guarded, htone_optimizer* optimizer, do
   assert_ok(htone_parameter_accumulate_grad(guarded->parameters[1], make_tensor(HTONE_F32, &second, 1, 1)));
 }
 
-static htone_step_outcome outcome_of(htone_optimizer* optimizer) {
-  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
-  assert_ok(htone_optimizer_outcome(optimizer, &outcome));
-  return outcome;
-}
-
 static htone_step_outcome step_with(const Guarded* guarded, htone_optimizer* optimizer, double first, double second) {
   set_gradients(guarded, optimizer, first, second);
   assert_ok(htone_optimizer_step(optimizer));
@@ -127,12 +121,10 @@ static void the_norm_is_unscaled_and_before_clipping(void** state) {
   (void)state;
   const Guarded guarded = make_guarded();
   htone_norm_guard_options guard = HTONE_NORM_GUARD_OPTIONS_INIT;
-  htone_grad_scaler* scaler = NULL;
   double scale = 0;
   guard.max_norm = 5;
   htone_optimizer* optimizer = sgd_under(&guarded, &guard);
-  assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
-  keep_grad_scaler(scaler);
+  htone_grad_scaler* scaler = make_grad_scaler(NULL);
   for (int large = 0; large < 2; ++large) {
     set_gradients(&guarded, optimizer, 3 * 65536.0, (large ? 8 : 4) * 65536.0);
     assert_ok(htone_grad_scaler_unscale(scaler, optimizer));

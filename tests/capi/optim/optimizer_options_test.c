@@ -74,6 +74,15 @@ static void a19_numbers_outside_their_bounds_are_refused(void** state) {
       WRONG(ADAFACTOR, clip_threshold, 1e39),
   };
   assert_all_refused(wrong, COUNT_OF(wrong));
+  htone_optimizer_options options = defaults_of(HTONE_OPTIMIZER_ADAMW);
+  options.lr = 3.5e38;
+  assert_refused(options, "options.lr=3.5e+38, expected a finite number of at least 0 in FP32");
+  options.lr = 0.1;
+  options.epsilon = 1e-46;
+  assert_refused(options, "options.epsilon=1e-46, expected a finite number above 0 in FP32");
+  options.epsilon = 1e-8;
+  options.beta1 = 1;
+  assert_refused(options, "options.beta1=1, expected a number in [0, 1)");
 }
 
 static void a_number_that_the_kind_does_not_read_is_refused(void** state) {
@@ -133,7 +142,7 @@ static void storage_that_no_kind_has_is_refused(void** state) {
     assert_refused(options, "options.moment2_dtype=i8");
     options = usual;
     options.master_storage = HTONE_MASTER_SPLIT;
-    assert_refused(options, "options.master_storage=1");
+    assert_refused(options, "expected another than HTONE_MASTER_SPLIT where compute_dtype is not bf16");
     options = usual;
     options.min_8bit_size = -1;
     assert_refused(options, "options.min_8bit_size=-1");

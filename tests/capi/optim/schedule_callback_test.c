@@ -48,8 +48,7 @@ static void begin(double gradient, void (*act)(void)) {
   host.act = act;
   host.times = 0;
   host.trained = make_trained(gradient);
-  assert_ok(htone_grad_scaler_create(test_device(), NULL, &host.scaler));
-  keep_grad_scaler(host.scaler);
+  host.scaler = make_grad_scaler(NULL);
   assert_ok(htone_schedule_create_callback(ask_host, NULL, NULL, &schedule));
   assert_ok(htone_optimizer_set_schedule(host.trained.optimizer, keep_schedule(schedule)));
 }

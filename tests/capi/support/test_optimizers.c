@@ -63,3 +63,27 @@ double grad_norm_of(htone_optimizer* optimizer) {
   assert_ok(htone_optimizer_grad_norm(optimizer, &norm));
   return norm;
 }
+
+htone_step_outcome outcome_of(htone_optimizer* optimizer) {
+  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+  assert_ok(htone_optimizer_outcome(optimizer, &outcome));
+  return outcome;
+}
+
+htone_grad_scaler* make_grad_scaler(const htone_grad_scaler_options* options) {
+  htone_grad_scaler* made = NULL;
+  assert_ok(htone_grad_scaler_create(test_device(), options, &made));
+  return keep_grad_scaler(made);
+}
+
+double loss_scale_of(htone_grad_scaler* scaler) {
+  double scale = 0;
+  assert_ok(htone_grad_scaler_current_scale(scaler, &scale));
+  return scale;
+}
+
+void backward_scaled(htone_grad_scaler* scaler, htone_tensor* loss) {
+  htone_tensor* scaled = NULL;
+  assert_ok(htone_grad_scaler_scale(scaler, loss, &scaled));
+  backward(keep_tensor(scaled));
+}

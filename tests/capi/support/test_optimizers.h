@@ -1,5 +1,5 @@
-/* Optimizers for tests, and parameters that belong to no module, each made by one call. All results of these functions
- * except options are kept until the test ends. Main thread only. */
+/* Optimizers and gradient scalers for tests, and parameters that belong to no module, each made by one call. All
+ * results of these functions except options are kept until the test ends. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_OPTIMIZERS_H
 #define HALFTONE_TESTS_CAPI_TEST_OPTIMIZERS_H
 
@@ -22,5 +22,11 @@ htone_optimizer* make_adamw(htone_module* module, const htone_optimizer_options*
 
 /* The norm of all gradients. */
 double grad_norm_of(htone_optimizer* optimizer);
+htone_step_outcome outcome_of(htone_optimizer* optimizer);
+
+/* NULL options mean the defaults. */
+htone_grad_scaler* make_grad_scaler(const htone_grad_scaler_options* options);
+double loss_scale_of(htone_grad_scaler* scaler);
+void backward_scaled(htone_grad_scaler* scaler, htone_tensor* loss);
 
 #endif

@@ -41,19 +41,6 @@ TEST(HistogramScale, IsTheLargestPowerOfTwoThatKeepsAllGradientsBelowTheLimit) {
   EXPECT_EQ(fitted(1000, counts_of({1024.0})), 512);            // a power of two, not above 1000
 }
 
-TEST(HistogramScale, LetsAShareOfTheGradientsLieAbove) {
-  ScalerSettings settings = fitted_each_step();
-  std::vector<double> magnitudes(999, 1.0);
-  magnitudes.push_back(1024.0);
-  EXPECT_EQ(fitted(1, counts_of(magnitudes), settings), 1);
-  settings.histogram_share = 0.001;
-  EXPECT_EQ(fitted(1, counts_of(magnitudes), settings), 1024);
-  magnitudes.push_back(1024.0);  // two of 1001 are more than the share
-  EXPECT_EQ(fitted(1, counts_of(magnitudes), settings), 1);
-  settings.histogram_share = 0.999999;
-  EXPECT_EQ(fitted(1, counts_of({0x1p-126}), settings), 0x1p127);
-}
-
 TEST(HistogramScale, StaysBetweenMinimumAndMaximumAndNormal) {
   ScalerSettings settings = fitted_each_step();
   settings.min_scale = 4;
@@ -62,33 +49,6 @@ TEST(HistogramScale, StaysBetweenMinimumAndMaximumAndNormal) {
   EXPECT_EQ(fitted(16, counts_of({0x1p-20}), settings), 1000);
   EXPECT_EQ(fitted(1, counts_of({0x1p-149})), 0x1p127);
   EXPECT_EQ(fitted(0x1p-120f, counts_of({0x1p127})), 0x1p-126);
-}
-
-TEST(HistogramScale, GrowsByTheFactorWhereAllGradientsAreZero) {
-  EXPECT_EQ(fitted(8, {}), 16);
-  EXPECT_EQ(fitted(0x1p127f, {}), 0x1p127);
-}
-
-// 'x' is an overflow and '.' is a finite step with gradients of 2^-10, which alone would raise the scale to 2^20.
-std::vector<double> replay(const ScalerSettings& settings, float initial, const std::string& steps) {
-  ScalerState state;
-  state.scale = initial;
-  std::vector<double> scales;
-  for (const char step : steps) {
-    state.found_inf = step == 'x' ? 1.0f : 0.0f;
-    const Counts counts = counts_of({state.scale * 0x1p-10});
-    update_scale(settings, state, counts.data());
-    scales.push_back(state.scale);
-  }
-  return scales;
-}
-
-TEST(HistogramScale, JumpsOnceAndAfterAnOverflowRisesByTheFactorAlone) {
-  ScalerSettings settings = fitted_each_step();
-  EXPECT_EQ(replay(settings, 1, "..xx..x...."), (std::vector<double>{0x1p20, 0x1p20, 0x1p19, 0x1p18, 0x1p19, 0x1p20,
-                                                                     0x1p19, 0x1p20, 0x1p20, 0x1p20, 0x1p20}));
-  settings.growth_interval = 3;
-  EXPECT_EQ(replay(settings, 1, "..x...."), (std::vector<double>{1, 1, 0.5, 0.5, 0.5, 1, 1}));
 }
 
 TEST(HistogramScale, RisesToWhereNoCeilingIsNeeded) {
@@ -118,6 +78,15 @@ TEST(HistogramScale, WantsCountsOnlyWhereTheNextUpdateMovesTheScale) {
     update_scale(settings, state);
     EXPECT_EQ(state.wants_histogram, 0) << step;
   }
+}
+
+TEST(HistogramScale, WantsCountsInTheStepBehindTheIntervalIfThatGrows) {
+  const ScalerSettings settings = {.growth_interval = 3, .grow_after_interval = 1, .histogram_limit = 2048};
+  ScalerState state;
+  state.growth_tracker = 2;
+  EXPECT_FALSE(wants_histogram(settings, state));
+  state.growth_tracker = 3;
+  EXPECT_TRUE(wants_histogram(settings, state));
 }
 
 TEST(HistogramScale, LeavesNoCountsBehind) {

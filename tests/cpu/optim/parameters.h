@@ -2,6 +2,8 @@
 // kernels.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <memory>
 #include <vector>
@@ -158,6 +160,16 @@ class ParameterList {
   std::vector<UpdateSlot> slots_;
   std::vector<Chunk> chunks_;
 };
+
+// The copy of each weight is its master, rounded to the nearest.
+inline void expect_copies_of_masters(ParameterList& list) {
+  for (const auto& parameter : list.parameters()) {
+    if (!parameter->spec.has_compute) continue;
+    HostTensor rounded(parameter->spec.compute_dtype, {parameter->spec.size});
+    for (int64_t i = 0; i < parameter->spec.size; ++i) rounded.set(i, parameter->master.get(i));
+    EXPECT_EQ(parameter->compute.bytes(), rounded.bytes());
+  }
+}
 
 // Sizes that no tile (256) and no chunk (16384) divides, each with other dtypes.
 inline std::vector<ParameterSpec> mixed_parameters() {

@@ -80,97 +80,19 @@ const SgdCase kCases[] = {
     {"nesterov", {0.01, 0.9, 0, 0.01, 1, 0}, true},
 };
 
-TEST(Sgd, FollowsTheFormulasInDoubleForAThousandSteps) {
-  for (const SgdCase& test : kCases) {
-    SCOPED_TRACE(test.name);
-    ThreadPool pool(1);
-    cpu::CpuStream stream(pool);
-    ParameterList list({{1}, {300, DType::kBF16}, {63, DType::kF16, DType::kF16}}, test.has_moments);
-    auto references = start_of(list);
-    run(stream, list, &test.group, 1000, &references);
-    expect_close(list, &test.group, references, 1000);
-  }
-}
-
-// Every weight storage except plain FP32, with gradient dtypes that an optimizer allows for it.
-std::vector<ParameterSpec> stored_as(DType moment_dtype, bool split) {
-  return {{300, DType::kBF16, DType::kBF16, true, 0, moment_dtype, split},
-          {63, DType::kF32, DType::kBF16, true, 0, moment_dtype, split}};
-}
-
-TEST(Sgd, FollowsTheFormulasForAThousandStepsWithSplitWeights) {
-  ThreadPool pool(1);
-  cpu::CpuStream stream(pool);
-  for (const SgdCase& test : kCases) {
-    SCOPED_TRACE(test.name);
-    ParameterList list(stored_as(DType::kF32, true), test.has_moments);
-    auto references = start_of(list);
-    run(stream, list, &test.group, 1000, &references);
-    for (const auto& parameter : list.parameters()) parameter->join();
-    expect_close(list, &test.group, references, 1000);
-  }
-}
-
-// A rounding of the buffer changes the update by at most `rounding`, and this error decays at a rate of 1 - momentum.
-// Roundings have both signs: six standard deviations of a thousand of them are 6 / sqrt(3 * 1000) = 0.11 of their sum.
-void expect_rounded_buffers(DType moment_dtype, double rounding) {
-  ThreadPool pool(1);
-  cpu::CpuStream stream(pool);
-  for (const SgdCase& test : kCases) {
-    if (!test.has_moments) continue;
-    SCOPED_TRACE(test.name);
-    for (const bool split : {false, true}) {
-      ParameterList list(stored_as(moment_dtype, split));
-      auto references = start_of(list);
-      run(stream, list, &test.group, 1000, &references);
-      const double tolerance =
-          bound(1000, test.group.lr, 4) + 0.11 * 1000 * test.group.lr * rounding / (1 - test.group.momentum);
-      double largest_gap = 0;
-      for (size_t k = 0; k < references.size(); ++k) {
-        Streams& parameter = *list.parameters()[k];
-        if (split) parameter.join();
-        for (int64_t i = 0; i < parameter.spec.size; ++i) {
-          const double gap = std::fabs(parameter.master.get(i) - references[k][static_cast<size_t>(i)].p);
-          ASSERT_LE(gap, tolerance) << k << " " << i;
-          largest_gap = std::max(largest_gap, gap);
-        }
-      }
-      EXPECT_GT(largest_gap, 1e-5);  // with FP32 buffers the gap would be smaller, so these buffers were rounded
-      EXPECT_TRUE(list.guards_hold());
-    }
-  }
-}
-
-// Gradients within 0.5 keep the buffer within 4, where BF16 rounds by at most 2^-7.
-TEST(Sgd, FollowsTheFormulasForAThousandStepsWithABf16Buffer) { expect_rounded_buffers(DType::kBF16, 0x1p-7); }
-
-// The step between codes is at most 2/127 of the block's largest magnitude, so the deviation of stochastic rounding is
-// at most 1/127 of it; 0.11 is 3.5 such deviations of a thousand roundings.
-TEST(Sgd, FollowsTheFormulasForAThousandStepsWithAnEightBitBuffer) { expect_rounded_buffers(DType::kI8, 4.0 / 127); }
-
 TEST(Sgd, IsTheSameForEveryDtypeSizeAndInstructionSet) {
-  const SgdGroup groups[] = {kCases[2].group, kCases[4].group};
-  for_each_instruction_set([&] {
-    ThreadPool pool(2);
-    cpu::CpuStream stream(pool);
-    ParameterList list(mixed_parameters());
-    auto references = start_of(list);
-    run(stream, list, groups, 3, &references);
-    expect_close(list, groups, references, 3);
-  });
-}
-
-TEST(Sgd, WritesTheRoundedCopyOfTheNewMaster) {
-  ThreadPool pool(1);
-  cpu::CpuStream stream(pool);
-  const SgdGroup groups[] = {kCases[2].group, kCases[4].group};
-  ParameterList list(mixed_parameters());
-  run(stream, list, groups, 2);
-  for (const auto& parameter : list.parameters()) {
-    if (!parameter->spec.has_compute) continue;
-    HostTensor rounded(parameter->spec.compute_dtype, {parameter->spec.size});
-    for (int64_t i = 0; i < parameter->spec.size; ++i) rounded.set(i, parameter->master.get(i));
-    EXPECT_EQ(parameter->compute.bytes(), rounded.bytes());
+  for (const SgdCase& test : kCases) {
+    SCOPED_TRACE(test.name);
+    const SgdGroup groups[] = {test.group, test.group};
+    for_each_instruction_set([&] {
+      ThreadPool pool(2);
+      cpu::CpuStream stream(pool);
+      ParameterList list(mixed_parameters(), test.has_moments);
+      auto references = start_of(list);
+      run(stream, list, groups, 3, &references);
+      expect_close(list, groups, references, 3);
+      expect_copies_of_masters(list);
+    });
   }
 }
 

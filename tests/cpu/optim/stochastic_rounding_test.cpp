@@ -268,7 +268,7 @@ TEST(StochasticRounding, IsTheSameForAShardAsForTheWhole) {
 // Weights stay within (0.25, 1), where a step of BF16 is at most u = 2^-8 and a step of FP16 at most 2^-11. Each update
 // is rounded once, with an error of at most u and mean 0. Rounding errors do not change later updates, which depend
 // only on gradients. By Hoeffding's bound a sum of 1000 such errors exceeds 3 sqrt(1000) u with a probability below 2
-// exp(-18); the mean of 2048 elements has a 45th of the deviation. The FP32 error (optim_adamw_test.cpp) is far
+// exp(-18); the mean of 2048 elements has a 45th of the deviation. The FP32 error (adamw_test.cpp) is far
 // smaller.
 void expect_unbiased_steps(DType dtype, double u, DType moment1, DType moment2) {
   constexpr int64_t kSize = 2048;

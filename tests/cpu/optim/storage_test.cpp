@@ -105,7 +105,7 @@ struct Element {
     variance_v = s.beta2 * s.beta2 * variance_v + (spec.moment2_dtype == DType::kU8 ? apart * apart / 4 : 0);
   }
 
-  // FP32 adds 1.5e-4 of the step (optim_adamw_test.cpp). A relative deviation d of the second moment adds a deviation
+  // FP32 adds 1.5e-4 of the step (adamw_test.cpp). A relative deviation d of the second moment adds a deviation
   // of d/2 and a mean error of 3/8 d^2, plus higher orders.
   void adam_step(const Settings& s, int t) {
     const double root = std::sqrt(v / (1 - std::pow(s.beta2, t))) + 1e-8;
