@@ -56,28 +56,6 @@ static void an_absurd_number_of_threads_is_refused(void** state) {
   }
 }
 
-static void the_environment_sets_the_default_width_unless_it_is_garbage(void** state) {
-  (void)state;
-  static const char* const garbage[] = {"", "0", "-3", "3x", "1e9", "99999999999999999999", " "};
-  char* saved = getenv("HALFTONE_NUM_THREADS");
-  saved = saved != NULL ? strdup(saved) : NULL;
-  unsetenv("HALFTONE_NUM_THREADS");
-  const int32_t by_default = threads_of(make_context(0, 0));
-  setenv("HALFTONE_NUM_THREADS", "3", 1);
-  assert_int_equal(threads_of(make_context(0, 0)), 3);
-  assert_int_equal(threads_of(make_context(2, 0)), 2);
-  for (size_t i = 0; i < COUNT_OF(garbage); ++i) {
-    setenv("HALFTONE_NUM_THREADS", garbage[i], 1);
-    assert_int_equal(threads_of(make_context(0, 0)), by_default);
-  }
-  if (saved == NULL) {
-    unsetenv("HALFTONE_NUM_THREADS");
-  } else {
-    setenv("HALFTONE_NUM_THREADS", saved, 1);
-  }
-  free(saved);
-}
-
 static void the_default_context_is_one_for_the_process(void** state) {
   (void)state;
   htone_tensor *tensors[2], *sum = NULL;
@@ -281,7 +259,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_defaults_are_as_documented),
       cmocka_unit_test(the_number_of_threads_is_as_asked),
       cmocka_unit_test(an_absurd_number_of_threads_is_refused),
-      cmocka_unit_test(the_environment_sets_the_default_width_unless_it_is_garbage),
       cmocka_unit_test(the_default_context_is_one_for_the_process),
       cmocka_unit_test(tensors_of_two_contexts_do_not_mix),
       cmocka_unit_test(a_device_that_is_not_there_is_refused),

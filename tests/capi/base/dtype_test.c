@@ -34,39 +34,6 @@ static void a_value_that_is_no_dtype_is_refused(void** state) {
   }
 }
 
-/* Row a, column b, in the order of the enumeration. torch.promote_types defines nothing for an 8-bit float with another
- * dtype. The library's rules there: the wider float wins, a float wins over an integer, and two 8-bit floats promote to
- * f16. */
-static void promotion_follows_the_table_of_torch(void** state) {
-  (void)state;
-  const htone_dtype d = HTONE_F64, f = HTONE_F32, h = HTONE_F16, b = HTONE_BF16, x = HTONE_F8E4M3, y = HTONE_F8E5M2;
-  const htone_dtype l = HTONE_I64, i = HTONE_I32, s = HTONE_I16, c = HTONE_I8, u = HTONE_U8, o = HTONE_BOOL;
-  const htone_dtype table[12][12] = {
-      {d, d, d, d, d, d, d, d, d, d, d, d}, /* f64 */
-      {d, f, f, f, f, f, f, f, f, f, f, f}, /* f32 */
-      {d, f, h, f, h, h, h, h, h, h, h, h}, /* f16 */
-      {d, f, f, b, b, b, b, b, b, b, b, b}, /* bf16 */
-      {d, f, h, b, x, h, x, x, x, x, x, x}, /* f8e4m3 */
-      {d, f, h, b, h, y, y, y, y, y, y, y}, /* f8e5m2 */
-      {d, f, h, b, x, y, l, l, l, l, l, l}, /* i64 */
-      {d, f, h, b, x, y, l, i, i, i, i, i}, /* i32 */
-      {d, f, h, b, x, y, l, i, s, s, s, s}, /* i16 */
-      {d, f, h, b, x, y, l, i, s, c, s, c}, /* i8 */
-      {d, f, h, b, x, y, l, i, s, s, u, u}, /* u8 */
-      {d, f, h, b, x, y, l, i, s, c, u, o}, /* bool */
-  };
-  for (htone_dtype row = kFirst; row <= kLast; ++row) {
-    for (htone_dtype column = kFirst; column <= kLast; ++column) {
-      htone_dtype out = 0;
-      assert_ok(htone_dtype_promote(row, column, &out));
-      if (out != table[row - kFirst][column - kFirst]) {
-        print_error("%s with %s gives %s\n", htone_dtype_name(row), htone_dtype_name(column), htone_dtype_name(out));
-      }
-      assert_int_equal(out, table[row - kFirst][column - kFirst]);
-    }
-  }
-}
-
 static void statuses_have_names(void** state) {
   (void)state;
   assert_string_equal(htone_status_name(HTONE_OK), "OK");
@@ -97,7 +64,6 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_dtype_has_its_size_and_name),
       cmocka_unit_test(a_value_that_is_no_dtype_is_refused),
-      cmocka_unit_test(promotion_follows_the_table_of_torch),
       cmocka_unit_test(statuses_have_names),
       cmocka_unit_test(the_library_tells_the_version_of_its_headers),
   };

@@ -94,88 +94,6 @@ static void a_write_from_the_tensors_own_memory_is_right(void** state) {
   assert_values(base, 0, 0, 0, 1, 2, 3, 4, 5, 6);
 }
 
-static htone_grad_scaler* make_scaler(const htone_grad_scaler_options* options) {
-  htone_grad_scaler* scaler = NULL;
-  assert_ok(htone_grad_scaler_create(test_device(), options, &scaler));
-  return keep_grad_scaler(scaler);
-}
-
-static void a_scale_never_falls_where_its_reciprocal_is_infinite(void** state) {
-  (void)state;
-  htone_grad_scaler_options options;
-  htone_grad_scaler* scaler = NULL;
-  double scale = 0;
-  assert_ok(htone_grad_scaler_options_init(&options));
-  options.initial_scale = 1e-46; /* 0 in FP32 */
-  assert_fails(htone_grad_scaler_create(test_device(), &options, &scaler), HTONE_ERROR_INVALID_ARGUMENT,
-               "initial_scale");
-  htone_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 1e-40};
-  assert_fails(htone_grad_scaler_set_state(make_scaler(NULL), &saved), HTONE_ERROR_INVALID_ARGUMENT, "scale");
-  options.initial_scale = FLT_MIN;
-  scaler = make_scaler(&options);
-  htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
-  keep_optimizer(optimizer);
-  backward(sum_of(forward(module, make_tensor(HTONE_F32, (const double[]){INFINITY, 1}, 2, 1, 2))));
-  assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_grad_scaler_update(scaler));
-  assert_ok(htone_grad_scaler_current_scale(scaler, &scale));
-  assert_true(scale == FLT_MIN);
-}
-
-static void a_full_growth_tracker_grows_instead_of_overflowing(void** state) {
-  (void)state;
-  htone_grad_scaler* scaler = make_scaler(NULL);
-  htone_scaler_state saved = {
-      .struct_size = sizeof saved, .hysteresis_left = 1, .scale = 2, .growth_tracker = INT64_C(1) << 62};
-  htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_grad_scaler_set_state(scaler, &saved));
-  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
-  keep_optimizer(optimizer);
-  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
-  assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_grad_scaler_update(scaler));
-  assert_ok(htone_grad_scaler_state(scaler, &saved));
-  assert_true(saved.scale == 4 && saved.growth_tracker == 0);
-}
-
-static void a_step_past_the_scaler_is_noticed(void** state) {
-  (void)state;
-  htone_grad_scaler* scaler = make_scaler(NULL);
-  htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = NULL;
-  double factor = 0;
-  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
-  keep_optimizer(optimizer);
-  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
-  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_ok(htone_optimizer_step(optimizer));
-  assert_fails(htone_grad_scaler_step(scaler, optimizer), HTONE_ERROR_STATE, "optimizer");
-  assert_ok(htone_grad_scaler_update(scaler));
-  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_ok(htone_optimizer_zero_grad(optimizer));
-  assert_ok(htone_optimizer_grad_factor(optimizer, &factor));
-  assert_true(factor == 1);
-}
-
-static void a_scaler_that_goes_takes_its_factor_along(void** state) {
-  (void)state;
-  htone_grad_scaler* scaler = NULL;
-  htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = NULL;
-  double factor = 0;
-  assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
-  assert_ok(htone_optimizer_create(module, &(htone_optimizer_options)HTONE_SGD_OPTIONS_INIT, &optimizer));
-  keep_optimizer(optimizer);
-  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
-  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_ok(htone_grad_scaler_release(scaler));
-  assert_ok(htone_optimizer_grad_factor(optimizer, &factor));
-  assert_true(factor == 1);
-}
-
 static htone_status status_in_deleter;
 static void begin_a_scope(void* user) {
   htone_scope* scope = NULL;
@@ -242,10 +160,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_gradient_may_be_an_operand),
       cmocka_unit_test(a_product_too_large_to_count_is_refused),
       cmocka_unit_test(a_write_from_the_tensors_own_memory_is_right),
-      cmocka_unit_test(a_scale_never_falls_where_its_reciprocal_is_infinite),
-      cmocka_unit_test(a_full_growth_tracker_grows_instead_of_overflowing),
-      cmocka_unit_test(a_step_past_the_scaler_is_noticed),
-      cmocka_unit_test(a_scaler_that_goes_takes_its_factor_along),
       cmocka_unit_test(a_deleter_in_the_middle_of_backward_cannot_change_the_modes),
       cmocka_unit_test(a_sampler_of_too_many_numbers_is_refused_or_out_of_memory),
       cmocka_unit_test(messages_are_utf8_and_texts_end_where_they_are_cut),

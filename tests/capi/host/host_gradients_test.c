@@ -1,7 +1,7 @@
 /* Gradients that the caller brings in its own arrays: how they are read and accumulated, and when they are released. */
 #include "host_arrays.h"
 
-static const uint16_t kHalfOne = 0x3c00, kHalfTwo = 0x4000, kHalfInfinity = 0x7c00, kBfloatOne = 0x3f80;
+static const uint16_t kHalfOne = 0x3c00, kHalfTwo = 0x4000, kBfloatOne = 0x3f80;
 
 static void a_gradient_rewritten_in_place_is_handed_in_once(void** state) {
   (void)state;
@@ -69,33 +69,6 @@ static void a_gradient_is_seen_by_clipping_and_norms_and_never_written(void** st
   assert_ok(htone_optimizer_step(optimizer));
   assert_near(host.weights[0], -1.1, 1e-6);
   assert_floats(host.gradient, 3, 0, 4, 0);
-}
-
-static void an_infinite_gradient_of_the_hosts_skips_the_step(void** state) {
-  (void)state;
-  static Host host = {.weights = {1, 2, 3, 4}};
-  htone_parameter* parameter = host_parameter(&host);
-  htone_optimizer* optimizer = descend(parameter);
-  htone_grad_scaler* scaler = NULL;
-  htone_step_outcome outcome = {.struct_size = sizeof outcome};
-  double scale = 0;
-  assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
-  keep_grad_scaler(scaler);
-  for (int i = 0; i < kSize; ++i) host.half_gradient[i] = i == 2 ? kHalfInfinity : kHalfOne;
-  assert_ok(htone_parameter_set_grad(parameter, over(HTONE_F16, host.half_gradient)));
-  assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_optimizer_outcome(optimizer, &outcome));
-  assert_ok(htone_grad_scaler_update(scaler));
-  assert_true(outcome.skipped == 1 && outcome.kind == HTONE_NOT_FINITE_INFINITY);
-  assert_string_equal(outcome.parameter, "lent");
-  assert_floats(host.weights, 1, 2, 3, 4);
-  assert_ok(htone_grad_scaler_current_scale(scaler, &scale));
-  assert_near(scale, 32768, 0);
-  /* Finite gradients are divided by the scale that the caller multiplied by. */
-  host.half_gradient[2] = kHalfOne;
-  assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_grad_scaler_update(scaler));
-  assert_near(host.weights[2], 3 - 1.0 / 32768, 1e-9);
 }
 
 static void gradients_are_added_in_memory_of_the_librarys_own(void** state) {
@@ -187,7 +160,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(gradients_of_16_bits_are_read_as_they_are),
       cmocka_unit_test(a_gradient_is_kept_until_it_is_replaced_or_zeroed),
       cmocka_unit_test(a_gradient_is_seen_by_clipping_and_norms_and_never_written),
-      cmocka_unit_test(an_infinite_gradient_of_the_hosts_skips_the_step),
       cmocka_unit_test(gradients_are_added_in_memory_of_the_librarys_own),
       cmocka_unit_test(backward_adds_to_a_gradient_that_was_set_without_writing_it),
       cmocka_unit_test(a_strided_gradient_counts_in_row_major_order),

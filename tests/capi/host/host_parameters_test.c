@@ -122,36 +122,6 @@ static void what_cannot_be_a_parameter_is_refused(void** state) {
   assert_null(out);
 }
 
-/* The library's own module and the same weights in the caller's arrays get equal gradients. */
-static void host_parameters_train_as_the_librarys_own_do(void** state) {
-  (void)state;
-  enum { kRows = 37, kColumns = 29, kSteps = 5 };
-  static float weights[kRows * kColumns], gradient[kRows * kColumns];
-  const int64_t shape[] = {kRows, kColumns};
-  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
-  htone_tensor *master = weights_of(module, 0), *tensor = NULL, *grad = NULL;
-  htone_optimizer *library = make_adamw(module, NULL), *host = NULL;
-  assert_ok(htone_tensor_read(master, HTONE_F32, weights, sizeof weights));
-  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 2, shape, weights, NULL, NULL, &tensor));
-  htone_parameter* parameter = make_parameter("weights", keep_tensor(tensor));
-  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 2, shape, gradient, NULL, NULL, &grad));
-  keep_tensor(grad);
-  assert_ok(htone_optimizer_create_over(make_parameters(parameter), NULL, &host));
-  keep_optimizer(host);
-  for (uint32_t step = 0; step < kSteps; ++step) {
-    assert_ok(htone_optimizer_zero_grad(library));
-    htone_tensor* input = make_noise(HTONE_F32, step, 2, 8, kColumns);
-    backward(sum_of(apply2(htone_mul, forward(module, input), forward(module, input))));
-    assert_ok(htone_tensor_read(grad_of(master), HTONE_F32, gradient, sizeof gradient));
-    assert_ok(htone_parameter_set_grad(parameter, grad));
-    assert_ok(htone_optimizer_step(library));
-    assert_ok(htone_optimizer_step(host));
-  }
-  void* expected = NULL;
-  assert_ok(htone_tensor_data(master, &expected));
-  assert_memory_equal(weights, expected, sizeof weights);
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_writes_the_hosts_weights_in_place),
@@ -160,7 +130,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(parameters_may_be_pieces_of_one_array),
       cmocka_unit_test(weights_of_the_host_are_not_moved_to_another_storage),
       cmocka_unit_test(what_cannot_be_a_parameter_is_refused),
-      cmocka_unit_test(host_parameters_train_as_the_librarys_own_do),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

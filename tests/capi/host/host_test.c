@@ -1,6 +1,5 @@
 /* Changes that a program may make to its own process: floating-point modes, fork, exit during a computation, calls from
  * a thread with a small stack. */
-#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,37 +24,6 @@ static htone_tensor* filled(double value) {
   htone_tensor* tensor = NULL;
   assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 1, &shape, value, &tensor));
   return keep_tensor(tensor);
-}
-
-static double bits_differing(htone_tensor* a, htone_tensor* b) {
-  double *left = values_of(a), *right = values_of(b);
-  double differing = 0;
-  for (int64_t i = 0; i < numel_of(a); ++i) differing += memcmp(&left[i], &right[i], sizeof *left) != 0;
-  free(left);
-  free(right);
-  return differing;
-}
-
-/* H7 */
-static void rounding_modes_of_the_host_do_not_matter_and_stay(void** state) {
-  (void)state;
-  static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-  htone_tensor *a = make_noise(HTONE_F32, 1, 2, 130, 70), *b = make_noise(HTONE_F32, 2, 2, 70, 90);
-  htone_tensor* product = apply2(htone_matmul, a, b);
-  htone_tensor* third = apply2(htone_div, filled(1), filled(3));
-  for (size_t i = 0; i < COUNT_OF(modes); ++i) {
-    htone_tensor *again = NULL, *again_third = NULL, *one = filled(1), *three = filled(3);
-    assert_int_equal(fesetround(modes[i]), 0);
-    const htone_status multiplied = htone_matmul(a, b, &again);
-    const htone_status divided = htone_div(one, three, &again_third);
-    const int after = fegetround();
-    fesetround(FE_TONEAREST);
-    assert_ok(multiplied);
-    assert_ok(divided);
-    assert_int_equal(after, modes[i]);
-    assert_near(bits_differing(product, keep_tensor(again)), 0, 0);
-    assert_near(bits_differing(third, keep_tensor(again_third)), 0, 0);
-  }
 }
 
 #if defined(__x86_64__)
@@ -283,7 +251,6 @@ static void a_thread_with_64_kib_of_stack_trains(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rounding_modes_of_the_host_do_not_matter_and_stay),
       cmocka_unit_test(flushing_of_subnormals_by_the_host_does_not_matter_and_stays),
       cmocka_unit_test(exceptions_unmasked_by_the_host_do_not_fire_inside),
       cmocka_unit_test(a_forked_child_computes),

@@ -64,57 +64,6 @@ static void tensors_that_make_no_parameter_are_refused(void** state) {
   assert_null(optimizer);
 }
 
-static void devices_that_are_not_there_or_differ_are_refused(void** state) {
-  (void)state;
-  htone_device* device = NULL;
-  htone_tensor *out = NULL, *other = NULL;
-  const int64_t shape = 2;
-  assert_fails(
-      htone_device_create(test_context(), "gpu", &device), HTONE_ERROR_DEVICE,
-      "there is no device \"gpu:0\": this build has no \"gpu\" backend, and no loaded plugin serves one; there "
-      "are cpu");
-  htone_device* elsewhere = make_device(make_context(1, 0));
-  assert_ok(htone_tensor_create_full(elsewhere, HTONE_F32, 1, &shape, 1, &other));
-  keep_tensor(other);
-  assert_fails(htone_add(make_ramp(HTONE_F32, 1, 2), other, &out), HTONE_ERROR_DEVICE,
-               "a is on cpu and b on cpu of another context");
-  assert_ok(htone_device_set_memory_limit(elsewhere, 1 << 20));
-  const int64_t four_mib = 1 << 20;
-  assert_fails(htone_tensor_create(elsewhere, HTONE_F32, 1, &four_mib, &out), HTONE_ERROR_OUT_OF_MEMORY,
-               "the memory limit is reached");
-  assert_null(out);
-}
-
-static void refuse_adamw(htone_optimizer_options options, const char* message) {
-  htone_optimizer* out = NULL;
-  assert_fails(htone_optimizer_create(make_linear(test_device(), 2, 2, 1), &options, &out),
-               HTONE_ERROR_INVALID_ARGUMENT, message);
-  assert_null(out);
-}
-
-static void settings_of_an_optimizer_have_bounds(void** state) {
-  (void)state;
-  htone_optimizer_options options = HTONE_ADAMW_OPTIONS_INIT;
-  options.lr = -1;
-  refuse_adamw(options, "options.lr=-1, expected a finite number of at least 0");
-  options.lr = NAN;
-  refuse_adamw(options, "options.lr=nan, expected a finite number of at least 0");
-  options.lr = 3.5e38;
-  refuse_adamw(options, "options.lr=3.5e+38, expected a finite number of at least 0 in FP32");
-  options.lr = 0.1;
-  options.epsilon = 1e-46;
-  refuse_adamw(options, "options.epsilon=1e-46, expected a finite number above 0 in FP32");
-  options.epsilon = 1e-8;
-  options.beta1 = 1;
-  refuse_adamw(options, "options.beta1=1, expected a number in [0, 1)");
-  options.beta1 = 0.9;
-  options.compute_dtype = HTONE_I64;
-  refuse_adamw(options, "options.compute_dtype=i64, expected f32, bf16 or f16");
-  options.compute_dtype = HTONE_F16;
-  options.master_storage = HTONE_MASTER_SPLIT;
-  refuse_adamw(options, "expected another than HTONE_MASTER_SPLIT where compute_dtype is not bf16");
-}
-
 static void settings_of_layers_policies_and_samplers_have_bounds(void** state) {
   (void)state;
   htone_module* module = NULL;
@@ -246,27 +195,16 @@ static void checkpoints_tell_what_is_taken_or_damaged(void** state) {
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
-static void files_that_are_no_plugins_are_refused(void** state) {
-  (void)state;
-  assert_fails(htone_context_load_plugin(test_context(), "/nope.so"), HTONE_ERROR_IO,
-               "cannot load the plugin /nope.so");
-  assert_fails(htone_context_load_plugin(test_context(), "libc.so.6"), HTONE_ERROR_FORMAT,
-               "libc.so.6 is not a plugin: it has no symbol halftone_plugin");
-}
-
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_that_no_tensor_has_are_refused),
       cmocka_unit_test(buffers_that_do_not_fit_are_refused),
       cmocka_unit_test(tensors_that_make_no_parameter_are_refused),
-      cmocka_unit_test(devices_that_are_not_there_or_differ_are_refused),
-      cmocka_unit_test(settings_of_an_optimizer_have_bounds),
       cmocka_unit_test(settings_of_layers_policies_and_samplers_have_bounds),
       cmocka_unit_test(batches_need_tensors_of_the_samplers_count),
       cmocka_unit_test(files_that_hold_no_tensors_are_refused),
       cmocka_unit_test(states_of_other_models_list_the_differences),
       cmocka_unit_test(checkpoints_tell_what_is_taken_or_damaged),
-      cmocka_unit_test(files_that_are_no_plugins_are_refused),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
