@@ -80,7 +80,7 @@ void for_each_kernel(Body&& body) {
   });
 }
 
-// Of both signs and not close to 0, so that results stay in every format's range.
+// The values have both signs and are not close to 0, so that results stay in every format's range.
 HostTensor operand(DType dtype, const Shape& shape, const Shape& strides, uint32_t seed) {
   HostTensor tensor(dtype, shape, strides);
   tensor.fill_uniform(0.25, 4, seed);
