@@ -115,7 +115,7 @@ class Writing(unittest.TestCase):
     def test_stores_the_elements_as_numpy(self):
         for key in KEYS:
             shape = source()[key].shape
-            # Of an index that comes twice numpy writes the last value, too.
+            # numpy writes the last value, too, if an index comes twice.
             for value in (-1, -2.5, np.float32(-3), -np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 1):
                 with self.subTest(key=key, value=value):
                     self.check(key, value)

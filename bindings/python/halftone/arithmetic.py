@@ -18,7 +18,7 @@ def _binary(name, apply_number, documentation):
     with_tensor = getattr(_generated, name)
 
     def made(input, other):
-        if isinstance(other, Tensor) and isinstance(input, Tensor):
+        if type(other) is Tensor and type(input) is Tensor:  # first, since it is the usual case
             return with_tensor(input, other)
         plain = number(other)
         if plain is not None and isinstance(input, Tensor):
@@ -42,9 +42,9 @@ def _sum_of(name):
     with_tensor = getattr(_generated, name)
 
     def made(input, other, *, alpha=1):
+        if type(other) is Tensor and type(input) is Tensor and alpha == 1:  # first, since it is the usual case
+            return with_tensor(input, other)
         if alpha == 1:
-            if isinstance(other, Tensor) and isinstance(input, Tensor):
-                return with_tensor(input, other)
             plain = number(other)
             if plain is not None and isinstance(input, Tensor):
                 return with_number(name, input, plain)

@@ -87,6 +87,7 @@ class finfo:
         halftone.finfo(halftone.bfloat16).max
     """
 
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "smallest_normal", "tiny")
     # Bits, bits of the fraction, and the largest exponent of two.
     _FORMATS = {Dtype.F64: (64, 52, 1023), Dtype.F32: (32, 23, 127), Dtype.F16: (16, 10, 15),
                 Dtype.BF16: (16, 7, 127), Dtype.F8E5M2: (8, 2, 15)}  # fmt: skip
@@ -111,6 +112,8 @@ class finfo:
 
 class iinfo:
     """The limits of an integer dtype: bits, min, max and its dtype."""
+
+    __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, dtype):
         self.dtype = dtype_of("iinfo", dtype)

@@ -27,7 +27,7 @@ class _Mode:
     def __call__(self, decorated):
         @functools.wraps(decorated)
         def inside(*arguments, **settings):
-            with type(self)(*self.arguments):
+            with type(self)(*self._arguments):
                 return decorated(*arguments, **settings)
 
         return inside
@@ -37,7 +37,7 @@ class _Mode:
 class enable_grad(_Mode):
     """Requires that operations are recorded inside: an error inside of no_grad(), which nothing switches off there."""
 
-    arguments = ()
+    _arguments = ()
 
     def __enter__(self):
         _require_recording("enable_grad")
@@ -62,7 +62,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled: mode must be a bool, got {type(mode).__name__} {mode!r}")
-        self.arguments = (mode,)
+        self._arguments = (mode,)
         self.before = getattr(_thread, "stopped", None)
         _switch(mode)
 
@@ -91,7 +91,7 @@ def inference_mode(mode=True):
 
 
 class _Unchanged(_Mode):
-    arguments = ()
+    _arguments = ()
 
     def __enter__(self):
         return self

@@ -194,6 +194,8 @@ def read(self, key):
     """Integers, slices, `...`, None, masks, lists and tensors of indices. Integers and slices of positive steps make a
     view; a negative step, a mask and indices make a copy. Backward reaches this tensor.
     """
+    if type(key) is int and self.shape:  # first, since it is the usual case
+        return _at(self, 0, key)
     selection = _Selection(self, key)
     view = selection.view
     if selection.flips:

@@ -86,7 +86,7 @@ def operator(name):
 
 
 def operator_of(function):
-    """The same of a function that C has no write for."""
+    """As operator, for a function whose result C does not write itself."""
     symbol = {"floor_divide": "//=", "remainder": "%=", "pow": "**="}[function.__name__]
 
     def apply(self, other):

@@ -75,6 +75,8 @@ REFUSED = {f"htone_{name}": status for status, names in {
                         "checkpoint_loaded_name",
     "UNSUPPORTED": "device_set_option store_create_tcp", "FORMAT": "safetensors_load_memory",
     "IO": "context_load_plugin checkpoint_verify", "TIMEOUT": "store_get"}.items() for name in names.split()}
+# Refusals that are None in Python.
+ABSENT_IN_PYTHON = {"htone_tensor_grad"}
 directories = itertools.count()
 
 
