@@ -38,7 +38,7 @@ class Creation(unittest.TestCase):
                                (ht.randint(10, (2,)), "i64"), (ht.randperm(4), "i64"), (ht.tensor([1, 2.5]), "f32"),
                                (ht.full((), 2.0, dtype="i64"), "i64")):
             self.assertEqual(str(made.dtype), expected)
-        self.assertEqual((ht.arange(1, 7, 2).tolist(), ht.arange(0, 1, 0.25).tolist()), ([1, 3, 5], [0, 0.25, 0.5, 0.75]))
+        self.assertEqual(ht.arange(1, 7, 2).tolist() + ht.arange(0, 1, 0.25).tolist(), [1, 3, 5, 0, 0.25, 0.5, 0.75])
         self.assertEqual((ht.linspace(0, 1, 3).tolist(), ht.eye(2, 3).tolist()), ([0, 0.5, 1], [[1, 0, 0], [0, 1, 0]]))
         self.assertEqual(ht.full((2,), 2**62 + 1).tolist(), [2**62 + 1] * 2)
 
@@ -56,7 +56,8 @@ class Creation(unittest.TestCase):
     def test_of_data_takes_lists_tensors_and_arrays_in_each_other(self):
         x = ht.tensor([1.0, 2.0])
         self.assertEqual(ht.tensor([x, [3, 4]]).tolist(), [[1.0, 2.0], [3.0, 4.0]])
-        self.assertEqual((ht.tensor(range(3)).tolist(), ht.tensor([np.float32(0.5), np.int64(2)]).tolist()), ([0, 1, 2], [0.5, 2]))
+        self.assertEqual(ht.tensor(range(3)).tolist() + ht.tensor([np.float32(0.5), np.int64(2)]).tolist(),
+                         [0, 1, 2, 0.5, 2])
         self.assertEqual(ht.tensor([np.arange(2), np.arange(2)]).tolist(), [[0, 1], [0, 1]])
         copied = ht.tensor(x, dtype="f64")
         x.zero_()
@@ -72,7 +73,7 @@ class Creation(unittest.TestCase):
 
     def test_shares_memory_where_that_is_possible(self):
         x, source = ht.ones(2), np.ones(2, np.float32)
-        self.assertIs(ht.as_tensor(x), x) if ht.as_tensor(x) is x else self.assertEqual(ht.as_tensor(x).data_ptr(), x.data_ptr())
+        self.assertIs(ht.as_tensor(x), x)
         made = ht.as_tensor(source)
         source[0] = 5
         self.assertEqual(made.tolist(), [5.0, 1.0])
@@ -83,7 +84,8 @@ class Creation(unittest.TestCase):
         draws = []
         for _ in range(2):
             ht.manual_seed(7)
-            draws.append([ht.rand(3).tolist(), ht.randn(3).tolist(), ht.randint(100, (3,)).tolist(), ht.randperm(5).tolist()])
+            draws.append([ht.rand(3).tolist(), ht.randn(3).tolist(), ht.randint(100, (3,)).tolist(),
+                          ht.randperm(5).tolist()])
         ht.manual_seed(8)
         self.assertEqual(draws[0], draws[1])
         self.assertNotEqual(ht.rand(3).tolist(), draws[0][0])
@@ -106,7 +108,8 @@ class Dtypes(unittest.TestCase):
             for name in names:
                 self.assertEqual(ht.zeros(1, dtype=name).dtype, dtype)
         self.assertEqual(ht.cast(ht.ones(1), "float16").dtype, ht.half)
-        for wrong, error, text in (("f17", ValueError, "'f17' is no Dtype"), ([], TypeError, "zeros: dtype must be a dtype"),
+        for wrong, error, text in (("f17", ValueError, "'f17' is no Dtype"),
+                                   ([], TypeError, "zeros: dtype must be a dtype"),
                                    (complex, TypeError, "zeros: dtype must be a dtype")):
             with self.assertRaisesRegex(error, text):
                 ht.zeros(1, dtype=wrong)
@@ -114,7 +117,8 @@ class Dtypes(unittest.TestCase):
     def test_have_a_default_that_can_be_chosen(self):
         try:
             ht.set_default_dtype(ht.float64)
-            self.assertEqual([str(made.dtype) for made in (ht.zeros(1), ht.tensor([0.5]), ht.tensor([1]) * 0.5, ht.arange(2))],
+            self.assertEqual([str(made.dtype) for made in (ht.zeros(1), ht.tensor([0.5]), ht.tensor([1]) * 0.5,
+                                                           ht.arange(2))],
                              ["f64", "f64", "f64", "i64"])
             self.assertEqual(ht.tensor([0.1]).item(), 0.1)
         finally:
@@ -145,14 +149,17 @@ class Dtypes(unittest.TestCase):
 class Devices(unittest.TestCase):
     def test_are_given_by_name(self):
         for make in (lambda device: ht.zeros(1, device=device), lambda device: ht.tensor([1.0], device=device),
-                     lambda device: ht.from_numpy(np.ones(1)).to(device), lambda device: ht.ones_like(ht.ones(1), device=device)):
+                     lambda device: ht.from_numpy(np.ones(1)).to(device),
+                     lambda device: ht.ones_like(ht.ones(1), device=device)):
             self.assertEqual(make("cpu").device.name, "cpu")
-        self.assertRaisesRegex(TypeError, "zeros: device must be a Device or a name .* got int 3", ht.zeros, 1, device=3)
+        self.assertRaisesRegex(TypeError, "zeros: device must be a Device or a name .* got int 3", ht.zeros, 1,
+                               device=3)
 
     def test_have_a_default_that_can_be_chosen(self):
         try:
             ht.set_default_device("meta")
-            self.assertEqual([made.device.name for made in (ht.zeros(1), nn.Linear(1, 1).parameter(0).tensor)], ["meta"] * 2)
+            self.assertEqual([made.device.name for made in (ht.zeros(1), nn.Linear(1, 1).parameter(0).tensor)],
+                             ["meta"] * 2)
         finally:
             ht.set_default_device("cpu")
         self.assertEqual(ht.zeros(1).device.name, "cpu")
@@ -163,7 +170,8 @@ class Modes(unittest.TestCase):
         self.assertTrue(ht.is_grad_enabled())
         with ht.no_grad():
             self.assertFalse(ht.is_grad_enabled())
-            self.assertRaisesRegex(RuntimeError, "enable_grad: operations cannot be recorded", ht.enable_grad().__enter__)
+            self.assertRaisesRegex(RuntimeError, "enable_grad: operations cannot be recorded",
+                                   ht.enable_grad().__enter__)
         with ht.enable_grad(), ht.inference_mode(False):
             self.assertTrue(ht.is_grad_enabled())
         with ht.inference_mode():

@@ -1,5 +1,5 @@
-"""Lines that a person who knows PyTorch types in the first hour. Each must run; other tests hold their values. Prints the
-lines that fail, and fails if fewer than EXPECTED run. Run by CTest.
+"""Lines that a person who knows PyTorch types in the first hour. Each must run; other tests hold their values. Prints
+the lines that fail, and fails if fewer than EXPECTED run. Run by CTest.
 """
 
 import copy

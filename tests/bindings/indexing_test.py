@@ -121,7 +121,8 @@ class Writing(unittest.TestCase):
                     self.check(key, value)
 
     def test_broadcasts_and_converts_the_value(self):
-        for key, value in ((0, np.arange(5.0)), (slice(None), np.arange(4).reshape(4, 1)), ([0, 2], [[1], [2], [3], [4]]),
+        for key, value in ((0, np.arange(5.0)), (slice(None), np.arange(4).reshape(4, 1)), ([0, 2], [[1], [2], [3],
+                                                                                                     [4]]),
                            (MASK, [9]), ((0, 0), [1, 2, 3, 4, 5]), (1, np.ones((1, 1, 4, 5)))):
             with self.subTest(key=key):
                 self.check(key, value)

@@ -8,21 +8,21 @@ from .checks import needed_number, number, tensor
 from .division import floor_divide
 from .enums import Dtype
 from .halftone import Tensor
-from .operands import compared_with_number, operand, operands, scalar, with_number
+from .operands import WITH_NUMBER, operand, operands, scalar
 from .registry import alias, both, function
 
 _where = _generated.where
 
 
-def _binary(name, apply_number, documentation):
-    with_tensor = getattr(_generated, name)
+def _binary(name, documentation):
+    with_tensor, with_number = getattr(_generated, name), WITH_NUMBER[name]
 
     def made(input, other):
         if type(other) is Tensor and type(input) is Tensor:  # first, since it is the usual case
             return with_tensor(input, other)
         plain = number(other)
         if plain is not None and isinstance(input, Tensor):
-            return apply_number(name, input, plain)
+            return with_number(input, plain)
         return with_tensor(*operands(name, input, other))
 
     made.__name__ = name
@@ -35,11 +35,11 @@ def _scaled(name, other, alpha, beside):
     made = operand(name, "other", other, beside)
     if made.dtype in dtypes.SHORT_FLOATS:
         made = _generated.cast(made, Dtype.F32)
-    return with_number("mul", made, needed_number(name, "alpha", alpha))
+    return WITH_NUMBER["mul"](made, needed_number(name, "alpha", alpha))
 
 
 def _sum_of(name):
-    with_tensor = getattr(_generated, name)
+    with_tensor, with_number = getattr(_generated, name), WITH_NUMBER[name]
 
     def made(input, other, *, alpha=1):
         if type(other) is Tensor and type(input) is Tensor and alpha == 1:  # first, since it is the usual case
@@ -47,7 +47,7 @@ def _sum_of(name):
         if alpha == 1:
             plain = number(other)
             if plain is not None and isinstance(input, Tensor):
-                return with_number(name, input, plain)
+                return with_number(input, plain)
             return with_tensor(*operands(name, input, other))
         first, second = operands(name, input, other)
         made = with_tensor(first, _scaled(name, second, alpha, first))
@@ -64,19 +64,14 @@ sub.__doc__ = "Returns input - alpha * other, element by element; other may be a
 both(add)
 both(sub)
 alias("subtract", sub)
-mul = _binary("mul", with_number, "Returns input * other, element by element; other may be a number.")
+mul = _binary("mul", "Returns input * other, element by element; other may be a number.")
 alias("multiply", mul)
 for _name, _sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    _binary(_name, compared_with_number,
-            f"Returns input {_sign} other, element by element, as bools; other may be a number.")
+    _binary(_name, f"Returns input {_sign} other, element by element, as bools; other may be a number.")
 
 
-def _with_scalar(name, input, value):
-    return getattr(_generated, name)(input, scalar(name, value, input))
-
-
-maximum = _binary("maximum", _with_scalar, "Returns the larger of two elements, NaN if either is; one may be a number.")
-minimum = _binary("minimum", _with_scalar, "Returns the smaller of two elements, NaN if either is; one may be a number.")
+maximum = _binary("maximum", "Returns the larger of two elements, or NaN. One may be a number.")
+minimum = _binary("minimum", "Returns the smaller of two elements, or NaN. One may be a number.")
 
 
 def _integer_power(base, exponent):

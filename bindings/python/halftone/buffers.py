@@ -159,7 +159,7 @@ def _numbers_of(view):
     try:
         return dtype, array(format_of(dtype), numbers)
     except OverflowError:
-        raise OverflowError(f"a number of format {view.format!r} is above the largest of {dtype.name.lower()}") from None
+        raise OverflowError(f"a number of format {view.format!r} is above the largest of {dtype}") from None
 
 
 def tensor(data, dtype=None, device=None, requires_grad=False):

@@ -7,7 +7,7 @@ from . import halftone as _generated
 from .checks import needed_number, tensor
 from .arithmetic import add
 from .enums import Dtype
-from .operands import operands, with_number
+from .operands import WITH_NUMBER, operands
 from .registry import both
 
 
@@ -95,6 +95,6 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * (mat1 @ mat2)."""
     product = mm(mat1, mat2)
     if beta == 0:  # NaN and infinities of input do not count
-        return with_number("mul", product, alpha)
-    scaled = input if beta == 1 else with_number("mul", tensor("addmm", "input", input), beta)
+        return WITH_NUMBER["mul"](product, alpha)
+    scaled = input if beta == 1 else WITH_NUMBER["mul"](tensor("addmm", "input", input), beta)
     return add(scaled, product, alpha=alpha)

@@ -10,7 +10,7 @@ from . import halftone as _generated
 from .checks import number
 from .enums import Dtype
 from .halftone import Tensor
-from .operands import operands, with_number
+from .operands import WITH_NUMBER, operands
 from .registry import alias, both
 
 _FACTOR = 2.0**27 + 1  # splits a double into two halves
@@ -150,7 +150,7 @@ def true_divide(input, other):
         return _generated.div(input, other)
     plain = number(other)
     if plain is not None and isinstance(input, Tensor):
-        return with_number("div", input, plain)
+        return WITH_NUMBER["div"](input, plain)
     return _generated.div(*operands("div", input, other))
 
 

@@ -65,21 +65,45 @@ def _is_exact(input, value):
     return -_SMALL <= value < _SMALL or input.dtype in dtypes.FLOATS
 
 
-def with_number(name, input, value):
+def _with_number(name):
     """Arithmetic of a tensor and a number: C's function with a double where that is exact."""
-    if _is_exact(input, value):
-        try:
-            return getattr(_generated, name + "_scalar")(input, value)
-        except InvalidArgumentError:
-            if type(value) is not float or input.dtype in dtypes.FLOATS:
-                raise
-    return getattr(_generated, name)(input, scalar(name, value, input))
+    apply, with_tensor = getattr(_generated, f"{name}_scalar"), getattr(_generated, name)
+
+    def made(input, value):
+        if _is_exact(input, value):
+            try:
+                return apply(input, value)
+            except InvalidArgumentError:
+                if type(value) is not float or input.dtype in dtypes.FLOATS:
+                    raise
+        return with_tensor(input, scalar(name, value, input))
+
+    return made
 
 
-def compared_with_number(name, input, value):
+def _compared_with_number(name):
     """A comparison of a tensor and a number, which is exact for every int."""
-    if type(value) is int and abs(value) > _EXACT and input.dtype not in dtypes.FLOATS:
-        if -(2**63) <= value < 2**63:
-            return getattr(_generated, name)(input, buffers.tensor(value, Dtype.I64, input.device))
-        value = math.copysign(math.inf, value)  # beyond every element
-    return getattr(_generated, name + "_scalar")(input, value)
+    apply, with_tensor = getattr(_generated, f"{name}_scalar"), getattr(_generated, name)
+
+    def made(input, value):
+        if type(value) is int and abs(value) > _EXACT and input.dtype not in dtypes.FLOATS:
+            if -(2**63) <= value < 2**63:
+                return with_tensor(input, buffers.tensor(value, Dtype.I64, input.device))
+            value = math.copysign(math.inf, value)  # beyond every element
+        return apply(input, value)
+
+    return made
+
+
+def _with_scalar(name):
+    with_tensor = getattr(_generated, name)
+    return lambda input, value: with_tensor(input, scalar(name, value, input))
+
+
+# Functions of a tensor and a number, by the names of those of two tensors.
+WITH_NUMBER = {
+    **{name: _with_number(name) for name in ("add", "sub", "mul")},
+    **{name: _compared_with_number(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: _with_scalar(name) for name in ("maximum", "minimum")},
+    "div": _generated.div_scalar,  # a float, so that the number need not fit into the dtype
+}

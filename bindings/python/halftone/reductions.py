@@ -210,10 +210,14 @@ both(log_softmax)
 @both
 def diagonal(input):
     """The main diagonal of a matrix, or of the last two dimensions' matrices."""
-    return _generated.einsum("...ii->...i", _input("diagonal", input))
+    made = _input("diagonal", input)
+    if made.ndim < 2:
+        raise ValueError(f"diagonal: input must have at least 2 dimensions, got shape {made.shape}")
+    count = min(made.shape[-2:])
+    return _generated.einsum("...ii->...i", made[..., :count, :count])
 
 
 @both
 def trace(input):
     """The sum of the main diagonal of a matrix."""
-    return _generated.einsum("ii->", _input("trace", input))
+    return _sum(diagonal(input))

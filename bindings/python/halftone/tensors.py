@@ -7,7 +7,7 @@ from .dtypes import BITS, FLOATS
 from .enums import DeviceType, Dtype, Status
 from .errors import HalftoneException
 from .halftone import Tensor
-from .operands import as_tensor, compared_with_number, scalar, with_number
+from .operands import WITH_NUMBER, as_tensor, scalar
 from .registry import method
 
 
@@ -30,14 +30,6 @@ def _reversed(name, with_tensor, apply_number):
     _operator(name, lambda self, other: with_tensor(other, self), apply_number)
 
 
-def _beside(name):
-    return lambda self, value: with_number(name, self, value)
-
-
-def _compared(name):
-    return lambda self, value: compared_with_number(name, self, value)
-
-
 def _as_scalar(apply, name):
     return lambda self, value: apply(scalar(name, value, self), self)
 
@@ -45,7 +37,7 @@ def _as_scalar(apply, name):
 def _subtract_from(self, value):
     """value - self: integers stay integers beside an int, and become floats beside a float."""
     if isinstance(value, int):
-        return with_number("add", _generated.neg(self), value)
+        return WITH_NUMBER["add"](_generated.neg(self), value)
     return _generated.rescale(self, -1.0, value)
 
 
@@ -54,16 +46,14 @@ def _divide_by(self, value):
     return _generated.mul_scalar(_generated.reciprocal(self), value)
 
 
-for _name in ("add", "sub", "mul"):
-    _operator(f"__{_name}__", getattr(_generated, _name), _beside(_name))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _operator(f"__{_name}__", getattr(_generated, _name), _compared(_name))
-_operator("__truediv__", _generated.div, _beside("div"))
+for _name in ("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge"):
+    _operator(f"__{_name}__", getattr(_generated, _name), WITH_NUMBER[_name])
+_operator("__truediv__", _generated.div, WITH_NUMBER["div"])
 _operator("__floordiv__", division.floor_divide, division.floor_divide)
 _operator("__mod__", division.remainder, division.remainder)
 _operator("__pow__", arithmetic.pow, arithmetic.pow)
-_reversed("__radd__", _generated.add, _beside("add"))
-_reversed("__rmul__", _generated.mul, _beside("mul"))
+_reversed("__radd__", _generated.add, WITH_NUMBER["add"])
+_reversed("__rmul__", _generated.mul, WITH_NUMBER["mul"])
 _reversed("__rsub__", _generated.sub, _subtract_from)
 _reversed("__rtruediv__", _generated.div, _divide_by)
 _reversed("__rfloordiv__", division.floor_divide, _as_scalar(division.floor_divide, "floor_divide"))
