@@ -25,7 +25,7 @@ class ScopeOwner final : public RefCounted {
  public:
   enum class Kind : uint8_t { kThread, kStack };
 
-  // Of the scopes that the calling thread begins now; null where it has no open scope.
+  // The owner of the scopes that the calling thread begins now; null where it has no open scope.
   static ScopeOwner* current() noexcept;
   // Makes the calling thread's where there is none. Throws OUT_OF_MEMORY.
   static Ref<ScopeOwner> current_or_new();
@@ -88,7 +88,7 @@ class ScopeStack final : public RefCounted {
 
   const Ref<ScopeOwner> owner_;
   std::atomic<bool> is_entered_{false};
-  // Of the stack while it is not entered, of the thread around it while it is.
+  // The state of the stack while it is not entered, and of the thread around it while it is.
   ScopeModes modes_;
   int64_t depth_ = 0;
   int64_t base_ = 0;
