@@ -1,8 +1,8 @@
 /** @file
- * Stacks of scopes: scopes that go along with a line of execution from thread to thread. A scope (scope.h) belongs to the
- * thread that began it, so a coroutine, an `await`, a goroutine or a virtual thread that goes on in another thread
- * would leave it behind. Such a runtime gives each line of execution a stack, enters it whenever a thread begins to run
- * the line, and leaves it whenever the thread stops. Between the two, all scopes and modes are those of the stack.
+ * Stacks of scopes: scopes that go along with a line of execution from thread to thread. A scope (scope.h) belongs to
+ * the thread that began it, so a coroutine, an `await`, a goroutine or a virtual thread that goes on in another thread
+ * would leave it behind. Such a runtime gives each line of execution a stack, enters it whenever a thread begins to
+ * run the line, and leaves it whenever the thread stops. Between the two, all scopes and modes are those of the stack.
  *
  * @code
  * // on the first thread

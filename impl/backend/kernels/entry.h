@@ -20,7 +20,7 @@ using EntryFunction = std::remove_pointer_t<decltype(function_of(entry))>;
 // Its row in the table of the group.
 #define HALFTONE_ENTRY_ROW(Group, entry) .entry = entry,
 
-// For HALFTONE_KERNEL_GROUPS of kernels.h: declares a backend's group k...Kernels, and makes its row in the table of all
-// groups.
+// For HALFTONE_KERNEL_GROUPS of kernels.h: declares a backend's group k...Kernels, and makes its row in the table of
+// all groups.
 #define HALFTONE_DECLARE_GROUP(Group, member) extern const Group k##Group;
 #define HALFTONE_GROUP_ROW(Group, member) .member = k##Group,
