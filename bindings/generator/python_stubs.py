@@ -4,7 +4,6 @@
   bindings/generator/python_stubs.py api.json bindings/python/by_hand.pyi FOLDER
 
 __init__.pyi   by_hand.pyi, with the enumerations, structures, classes and functions that are generated
-nn.pyi         the layers
 
 A class of by_hand.pyi keeps its lines, and so does each name in it: the generated ones are added.
 """
@@ -139,29 +138,6 @@ def package_stub(stubs: Stubs, by_hand: str) -> str:
     return "\n".join(parts)
 
 
-def layers_stub(stubs: Stubs, names: dict[str, str], not_layers: set[str]) -> str:
-    rows = []
-    for call in stubs.calls:
-        if call.owner != "Module" or call.kind != "static" or call.name in not_layers:
-            continue
-        name = names.get(call.name) or "".join(part[:1].upper() + part[1:] for part in call.name.split("_"))
-        parameters = stubs.parameters(call)
-        if parameters[:1] == ["device: Device"]:
-            parameters = [*parameters[1:], "*", "device: Device | None = ..."]
-        rows.append(f"def {name}({', '.join(parameters)}) -> Module: ...\n")
-    return ("import builtins\nfrom collections.abc import Callable, Sequence\nfrom os import PathLike\n"
-            "from typing import SupportsIndex\n\nfrom . import *\n\n"
-            "def Sequential(*modules: Module) -> Module: ...\n" + "".join(rows))
-
-
-def constants_of(path: Path) -> dict:
-    """The constants of a module, which is read and not run: it needs the built package."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.targets[0].id: ast.literal_eval(node.value) for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            and isinstance(node.value, (ast.Dict, ast.Set, ast.Constant))}
-
-
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("description", type=Path)
@@ -169,12 +145,9 @@ def main() -> int:
     arguments.add_argument("folder", type=Path)
     options = arguments.parse_args()
     stubs = Stubs(Interface(Api(options.description)))
-    layers = constants_of(options.by_hand.parent / "halftone/nn.py")
     options.folder.mkdir(parents=True, exist_ok=True)
-    by_hand = options.by_hand.read_text(encoding="utf-8")
-    for name, text in (("__init__.pyi", package_stub(stubs, by_hand)),
-                       ("nn.pyi", layers_stub(stubs, layers["_NAMES"], layers["_NOT_LAYERS"]))):
-        (options.folder / name).write_text(with_python_types(text), encoding="utf-8")
+    text = with_python_types(package_stub(stubs, options.by_hand.read_text(encoding="utf-8")))
+    (options.folder / "__init__.pyi").write_text(text, encoding="utf-8")
     return 0
 
 

@@ -227,14 +227,15 @@ class Library(unittest.TestCase):
         self.assertGreaterEqual(device.memory_stats().current, 4_000_000)
 
     def test_data_comes_in_epochs(self):
-        loader = ht.DataLoader(ht.tensor([[0.0], [1.0], [2.0], [3.0]]), ht.tensor([0, 1, 2, 3]), batch_size=2)
+        data = ht.TensorDataset(ht.tensor([[0.0], [1.0], [2.0], [3.0]]), ht.tensor([0, 1, 2, 3]))
+        loader = ht.DataLoader(data, batch_size=2, shuffle=True)
         epochs = [[(x.tolist(), y.tolist()) for x, y in loader] for _ in range(2)]
         for epoch in epochs:
             self.assertEqual(sorted(label for _, labels in epoch for label in labels), [0, 1, 2, 3])
             self.assertTrue(all(x == [[float(label)] for label in labels] for x, labels in epoch))
 
     def test_a_loader_takes_every_sample_by_default(self):
-        loader = ht.DataLoader(ht.tensor([float(i) for i in range(10)]), batch_size=4)
+        loader = ht.DataLoader(ht.TensorDataset(ht.tensor([float(i) for i in range(10)])), batch_size=4)
         self.assertEqual([len(x.tolist()) for x, in loader], [4, 4, 2])
         self.assertEqual(ht.Sampler(10, 4).batches_per_epoch(), 3)
         self.assertEqual(ht.Sampler(10, 4, drop_last=True).batches_per_epoch(), 2)

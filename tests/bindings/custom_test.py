@@ -21,9 +21,6 @@ class Residual(ht.Module):
 
 
 class Gate(ht.Module):
-    def __init__(self):
-        super().__init__(outputs=2)
-
     def forward(self, x, mask=None, *, strict=False):
         return (x, -x) if mask is None else (x * mask, -x)
 
@@ -46,7 +43,7 @@ class Modules(Counted):
         gone = weakref.ref(block)
         x = ht.tensor([[1.0, 2.0]])
         expected = block(x).tolist()
-        model = nn.Sequential(block)
+        model = ht.Module.sequential([block])
         del block
         gc.collect()
         self.assertIsNone(gone())
@@ -55,10 +52,9 @@ class Modules(Counted):
 
     def test_several_inputs_and_outputs(self):
         gate, x = Gate(), ht.tensor([1.0, 2.0])
-        self.assertEqual((gate.input_count(), gate.output_count()), ((1, 2), 2))
         self.assertEqual([item.tolist() for item in gate(x)], [[1.0, 2.0], [-1.0, -2.0]])
         self.assertEqual(gate(x, ht.tensor([0.0, 1.0]))[0].tolist(), [0.0, 2.0])
-        with self.assertRaises(ht.InvalidArgumentError):
+        with self.assertRaisesRegex(TypeError, "takes from 2 to 3 positional arguments but 4 were given"):
             gate(x, x, x)
 
     def test_an_exception_arrives_through_every_level(self):
@@ -80,10 +76,10 @@ class Modules(Counted):
                 return self.result
 
         model = Wrong()
-        for result, kind in (((1, 2), TypeError), ([ht.tensor(1.0)] * 2, TypeError), (None, ht.HalftoneException)):
+        for result in ((1, 2), [ht.tensor(1.0)] * 2, None):
             model.result = result
-            with self.assertRaises(kind):
-                model(ht.tensor([1.0]))
+            with self.assertRaisesRegex(TypeError, "Wrong.forward returned .*; a module of the library"):
+                nn.Sequential(model)(ht.tensor([1.0]))
         closed = ht.tensor([1.0])
         closed.close()
         model.result = closed
@@ -91,8 +87,8 @@ class Modules(Counted):
             model(ht.tensor([1.0]))
 
     def test_need_a_forward_and_a_beginning(self):
-        with self.assertRaisesRegex(TypeError, "has a forward"):
-            ht.Module()
+        with self.assertRaisesRegex(NotImplementedError, "Module has no forward"):
+            ht.Module()(ht.tensor([1.0]))
 
         class Unbegun(ht.Module):
             def __init__(self):

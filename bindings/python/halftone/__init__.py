@@ -1,11 +1,11 @@
 """halftone for Python: mixed-precision training of neural networks.
 
     import halftone as ht
-    from halftone import nn
+    from halftone import nn, optim
 
     model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
-    optimizer = ht.Optimizer.adamw(model, lr=1e-3)
-    for images, labels in ht.DataLoader(images, labels, batch_size=64):
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3)
+    for images, labels in ht.DataLoader(ht.TensorDataset(images, labels), batch_size=64, shuffle=True):
         with ht.autocast("bf16"):
             loss = ht.cross_entropy(model(images), labels)
         optimizer.zero_grad()
@@ -38,13 +38,14 @@ for _name in _OPERATIONS:
 
 # These complete the classes. A structure is a class with properties as long as no other class has one.
 from . import objects, structures  # noqa: E402, F401, I001
-from . import callers, custom, modules, nn, tensors  # noqa: E402, F401
+from . import callers, custom, modules, tensors  # noqa: E402, F401, I001
 from . import comparisons, conversions, creation, grad_mode, inplace, reductions, registry  # noqa: E402, F401
 from . import serialization, shapes, threads  # noqa: E402, F401
 from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .devices import default_device, set_default_device  # noqa: E402
 from .dtypes import CONSTANTS, TYPES_OF_PYTHON, finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: E402
-from .modules import DataLoader  # noqa: E402
+from . import nn, optim, amp, utils  # noqa: E402
+from .utils.data import DataLoader, TensorDataset  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
 inplace.add_methods()
@@ -53,6 +54,7 @@ globals().update(CONSTANTS)
 
 __version__ = _generated.version_string()
 __all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, *(name for name in registry.FUNCTIONS if name not in _ADOPTED),
-           *(name for name in CONSTANTS if name not in TYPES_OF_PYTHON), "DataLoader", "autocast", "default_device",
-           "deferred_init", "detect_anomaly", "finfo", "from_buffer", "from_dlpack", "from_numpy", "get_default_dtype",
-           "iinfo", "keep", "nn", "no_grad", "scope", "set_default_device", "set_default_dtype", "tensor"]
+           *(name for name in CONSTANTS if name not in TYPES_OF_PYTHON), "DataLoader", "TensorDataset", "amp",
+           "autocast", "default_device", "deferred_init", "detect_anomaly", "finfo", "from_buffer", "from_dlpack",
+           "from_numpy", "get_default_dtype", "iinfo", "keep", "nn", "no_grad", "optim", "scope", "set_default_device",
+           "set_default_dtype", "tensor", "utils"]

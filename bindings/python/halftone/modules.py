@@ -1,7 +1,22 @@
-"""Modules, optimizers and data in Python's idiom: calls, iterators and properties."""
+"""Objects of the library in Python's idiom: properties, states as dictionaries, and weights that move."""
+
+import functools
 
 from . import halftone as _generated
-from .halftone import Batches, Context, Device, Group, Module, Optimizer, Parameter, Parameters, StateDict
+from .halftone import (
+    Context,
+    Device,
+    Fsdp,
+    Group,
+    Module,
+    MovingAverage,
+    Optimizer,
+    Parameter,
+    Parameters,
+    StateDict,
+    Tensor,
+)
+from .leaves import weights_moved
 
 
 def _own(owner, name):
@@ -9,50 +24,16 @@ def _own(owner, name):
     return vars(owner)[name]
 
 
-def _module_parameters(self):
-    """The parameters, in order."""
-    for index in range(self.parameter_count()):
-        yield self.parameter(index)
-
-
-def _named_parameters(self):
-    """Pairs of a name and a parameter, in order."""
-    for index in range(self.parameter_count()):
-        yield self.parameter_name(index), self.parameter(index)
-
-
-def _named_children(self):
-    """Pairs of a name and a module, in order."""
-    for index in range(self.child_count()):
-        yield self.child_name(index), self.child(index)
-
-
-def _train(self, mode=True):
-    """Switches to training, or to evaluation with mode=False; returns the module."""
-    self.set_training(mode)
-    return self
-
-
-Module.parameters = _module_parameters
-Module.named_parameters = _named_parameters
-Module.named_children = _named_children
-Module.train = _train
-Module.eval = lambda self: _train(self, False)
-Module.training = property(Module.is_training, Module.set_training, doc=Module.is_training.__doc__)
-Module.__repr__ = lambda self: self.summary()
-
 Parameters.__len__ = _own(Parameters, "count")
 Parameters.__getitem__ = _own(Parameters, "at")
 Parameters.__iter__ = lambda self: (self.at(index) for index in range(self.count()))
 
-Parameter.frozen = property(Parameter.is_frozen, Parameter.set_frozen, doc=Parameter.is_frozen.__doc__)
 
 # Attributes of an object, as opposed to its actions.
 _PROPERTIES = {
     Context: ["num_threads"],
     Device: ["kind", "name"],
     Group: ["kind", "rank", "size"],
-    Module: ["kind"],
     Optimizer: ["lr", "step_count"],
     Parameter: ["dtype", "grad", "name", "shape", "tensor"],
 }
@@ -64,34 +45,118 @@ for _class, _names in _PROPERTIES.items():
 StateDict.__len__ = _own(StateDict, "count")
 StateDict.__getitem__ = _own(StateDict, "find")
 StateDict.keys = lambda self: [self.name(index) for index in range(self.count())]
+StateDict.values = lambda self: [self.tensor(index) for index in range(self.count())]
 StateDict.__iter__ = lambda self: iter(self.keys())
+StateDict.__contains__ = lambda self, name: name in self.keys()
 StateDict.items = lambda self: [(self.name(index), self.tensor(index)) for index in range(self.count())]
+StateDict.get = lambda self, name, default=None: self.find(name) if name in self else default
+StateDict.__repr__ = lambda self: "StateDict(" + ", ".join(
+    f"{name}: {list(tensor.shape)}" for name, tensor in self.items()) + ")"
 
 
-class DataLoader:
-    """The batches of tensors of equal length, in a new random order each epoch.
+def as_state_dict(given, function):
+    """A state of the library, of a dictionary of tensors."""
+    if isinstance(given, StateDict):
+        return given
+    if not hasattr(given, "items"):
+        raise TypeError(f"{function}: state_dict must be a StateDict or a dictionary, got {type(given).__name__}")
+    made = StateDict()
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            value = _generated_tensor(value)
+        made.add(name, value.detach())
+    return made
 
-        for images, labels in DataLoader(images, labels, batch_size=64):
 
-    One pass is one epoch; the next pass begins the next epoch. ``drop_last`` leaves out a last batch that is not full:
-    for training, above all of several ranks, which must take equally many batches.
+def _generated_tensor(value):
+    from .buffers import tensor
+
+    return tensor(value)
+
+
+def _rebuilt(self, items):
+    """Puts other tensors into the object."""
+    made = StateDict()
+    for name, tensor in items:
+        made.add(name, tensor)
+    for index in range(self.text_count()):
+        key = self.text_key(index)
+        made.set_text(key, self.text(key))
+    self.this = made.this
+
+
+def _set_item(self, name, tensor):
+    if name in self:
+        _rebuilt(self, [(key, tensor if key == name else value) for key, value in self.items()])
+    else:
+        self.add(name, tensor)
+
+
+def _delete_item(self, name):
+    if name not in self:
+        raise KeyError(name)
+    _rebuilt(self, [(key, value) for key, value in self.items() if key != name])
+
+
+def _pop(self, name, *default):
+    """Removes a tensor and returns it."""
+    if name not in self and default:
+        return default[0]
+    found = self[name]
+    _delete_item(self, name)
+    return found
+
+
+def _update(self, others):
+    """Adds or replaces tensors."""
+    for name, tensor in others.items():
+        self[name] = tensor
+
+
+StateDict.__setitem__, StateDict.__delitem__, StateDict.pop, StateDict.update = _set_item, _delete_item, _pop, _update
+
+
+# These calls give weights other memory, and those of an optimizer note who scales and clips gradients.
+
+
+def _moving(function):
+    @functools.wraps(function)
+    def move(*arguments, **settings):
+        given = arguments[0] if arguments else settings.get("module")
+        parameters = list(given.parameters()) if isinstance(given, Module) else None
+        made = function(*arguments, **settings)
+        weights_moved()
+        if isinstance(made, Optimizer) and parameters is not None:
+            _note(made, parameters)
+        return made
+
+    return move
+
+
+def _note(optimizer, parameters):
+    from .nn.utils import note_owner
+
+    optimizer.__dict__["_parameters"] = parameters
+    note_owner(optimizer, parameters)
+
+
+for _name, _value in list(vars(Optimizer).items()):
+    if isinstance(_value, staticmethod):
+        setattr(Optimizer, _name, staticmethod(_moving(getattr(Optimizer, _name))))
+    elif _name.startswith("add_") and _name.endswith("_group"):
+        setattr(Optimizer, _name, _moving(_value))
+for _class, _names in ((Fsdp, ("__init__",)), (MovingAverage, ("swap",)), (Parameter, ("set_frozen",))):
+    for _name in _names:
+        setattr(_class, _name, _moving(getattr(_class, _name)))
+
+
+def _add_parameter(self, parameter):
+    """Adds a parameter at the end.
+
+    C: htone_parameters_add
     """
+    _add(self, getattr(parameter, "handle", parameter))
 
-    def __init__(self, *tensors, batch_size, shuffle=True, seed=0, drop_last=False, rank=0, world_size=1):
-        self.sampler = _generated.Sampler(
-            len(tensors[0]), batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, rank=rank,
-            world_size=world_size)  # fmt: skip
-        self.batches = Batches(self.sampler, tensors)
-        self.width = len(tensors)
 
-    def __len__(self):
-        return self.sampler.batches_per_epoch()
-
-    def __iter__(self):
-        for _ in range(len(self)):
-            yield self.next()
-
-    def next(self):
-        """The next batch, a tuple of tensors; after the last one of an epoch the next epoch begins."""
-        self.batches.advance()
-        return tuple(self.batches.tensor(index) for index in range(self.width))
+_add, Parameters.add = Parameters.add, _add_parameter
+Parameter.frozen = property(Parameter.is_frozen, Parameter.set_frozen, doc=Parameter.is_frozen.__doc__)

@@ -1,12 +1,14 @@
 """Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
 
 import contextlib
+import functools
 import threading
 
 from . import halftone as _generated
 from .enums import Status
 from .errors import HalftoneException
 from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Scope
+from .leaves import weights_moved
 
 
 def _close(self):
@@ -33,13 +35,22 @@ Scope.__exit__ = lambda self, *exception: self.close()
 class _Begun(contextlib.ContextDecorator):
     """Begins a scope at `with` and ends it there, also as a decorator. Each thread ends those that it has begun."""
 
-    def __init__(self, begin):
-        self._begin = begin
+    def __init__(self, begin, at_end=None):
+        self._begin, self._at_end = begin, at_end
         self._scopes = {}
 
     def __enter__(self):
         self._scopes.setdefault(threading.get_ident(), []).append(self._begin())
         return self
+
+    def __call__(self, function):
+        """As a decorator: each call of the function is a block."""
+        @functools.wraps(function)
+        def run(*arguments, **settings):
+            with self:
+                return function(*arguments, **settings)
+
+        return run
 
     def __exit__(self, *exception):
         own = threading.get_ident()
@@ -49,6 +60,8 @@ class _Begun(contextlib.ContextDecorator):
         if not self._scopes[thread]:
             del self._scopes[thread]
         scope.close()
+        if self._at_end is not None:
+            self._at_end()
 
 
 def scope():
@@ -58,7 +71,7 @@ def scope():
             loss = halftone.cross_entropy(model(images), labels)
             loss.backward()
     """
-    return _Begun(_generated.handles_begin)
+    return _Begun(_generated.handles_begin, weights_moved)
 
 
 def keep(thing):
@@ -84,8 +97,22 @@ def deferred_init():
     return _Begun(_generated.deferred_init_begin)
 
 
-def autocast(dtype="bf16"):
-    """Computes inside in a low-precision dtype where that is safe. A policy of one's own is taken, too."""
+_DEVICES = {"cpu": "bf16", "cuda": "f16", "meta": "bf16"}
+
+
+def autocast(device_type="bf16", dtype=None, enabled=True):
+    """Computes inside in a low-precision dtype where that is safe: autocast("bf16"), or as in PyTorch
+    autocast("cuda", dtype="f16"). Without a dtype it is bf16 on a CPU and f16 on a GPU. A policy of one's own is taken,
+    too. With enabled=False operations inside keep their dtypes.
+    """
+    if isinstance(device_type, str) and device_type.split(":")[0] in _DEVICES:
+        dtype = _DEVICES[device_type.split(":")[0]] if dtype is None else dtype
+    elif dtype is not None:
+        raise ValueError(f"autocast: device_type must be 'cpu', 'cuda' or 'meta', got {device_type!r}")
+    else:
+        dtype = device_type
+    if not enabled:
+        dtype = "f32"
     policy = dtype if isinstance(dtype, AutocastPolicy) else AutocastPolicy(dtype)
     return _Begun(lambda: _generated.autocast_begin(policy))
 

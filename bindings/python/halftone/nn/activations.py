@@ -1,0 +1,106 @@
+"""Activations and losses as modules, over the operations of functional."""
+
+from ..halftone import Module
+from . import functional
+from .functional import _REDUCTIONS
+
+
+def _module(name, operation, documentation, **settings):
+    """A class whose forward is an operation with the settings of the constructor."""
+    names = list(settings)
+
+    def __init__(self, *given, **named):
+        if len(given) > len(names):
+            raise TypeError(f"{name}() takes at most {len(names)} arguments, got {len(given)}")
+        values = {**settings, **dict(zip(names, given))}
+        for key, value in named.items():
+            if key not in settings or key in names[:len(given)]:
+                raise TypeError(f"{name}() has no argument {key!r}; it takes {', '.join(names) or 'none'}")
+            values[key] = value
+        if values.get("reduction", "mean") not in (*_REDUCTIONS, "batchmean"):
+            raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', got {values['reduction']!r}")
+        Module.__init__(self)
+        for key, value in values.items():
+            if key in ("weight", "pos_weight"):
+                self.register_buffer(key, value)
+            else:
+                setattr(self, key, value)
+
+    def forward(self, *inputs):
+        return operation(*inputs, **{key: getattr(self, key) for key in names})
+
+    def extra_repr(self):
+        return ", ".join(f"{key}={getattr(self, key)!r}" for key in names
+                         if key not in ("weight", "pos_weight") and getattr(self, key) != settings[key])
+
+    return type(name, (Module,), {"__init__": __init__, "forward": forward, "extra_repr": extra_repr,
+                                  "__doc__": documentation, "__module__": __name__})
+
+
+_f = functional
+Softmax = _module("Softmax", _f.softmax, "Softmax along a dimension.", dim=-1)
+LogSoftmax = _module("LogSoftmax", _f.log_softmax, "The logarithm of softmax along a dimension.", dim=-1)
+LeakyReLU = _module("LeakyReLU", lambda x, negative_slope, inplace: _f.leaky_relu(x, negative_slope),
+                    "x, or negative_slope times x below 0.", negative_slope=0.01, inplace=False)
+ELU = _module("ELU", lambda x, alpha, inplace: _f.elu(x, alpha), "x, or alpha (exp(x) - 1) below 0.", alpha=1.0,
+              inplace=False)
+Softplus = _module("Softplus", _f.softplus, "log(1 + exp(beta x)) / beta.", beta=1.0, threshold=20.0)
+ReLU6 = _module("ReLU6", _f.relu6, "min(max(x, 0), 6).", inplace=False)
+Hardtanh = _module("Hardtanh", _f.hardtanh, "x, bounded to [min_val, max_val].", min_val=-1.0, max_val=1.0,
+                   inplace=False)
+Hardsigmoid = _module("Hardsigmoid", _f.hardsigmoid, "min(max(x + 3, 0), 6) / 6.", inplace=False)
+Hardswish = _module("Hardswish", _f.hardswish, "x times its hardsigmoid.", inplace=False)
+Mish = _module("Mish", _f.mish, "x tanh(softplus(x)).", inplace=False)
+LogSigmoid = _module("LogSigmoid", _f.logsigmoid, "log(sigmoid(x)).")
+CosineSimilarity = _module("CosineSimilarity", _f.cosine_similarity, "The cosine of the angle.", dim=1, eps=1e-8)
+CrossEntropyLoss = _module("CrossEntropyLoss", _f.cross_entropy,
+                           "The cross entropy of logits [batch, classes, ...] and class numbers.", weight=None,
+                           ignore_index=-100, reduction="mean", label_smoothing=0.0)
+NLLLoss = _module("NLLLoss", _f.nll_loss, "The negative log likelihood of class numbers.", weight=None,
+                  ignore_index=-100, reduction="mean")
+MSELoss = _module("MSELoss", _f.mse_loss, "The mean square of the difference.", reduction="mean")
+L1Loss = _module("L1Loss", _f.l1_loss, "The mean magnitude of the difference.", reduction="mean")
+SmoothL1Loss = _module("SmoothL1Loss", _f.smooth_l1_loss, "Squares near 0 and magnitudes beyond beta.",
+                       reduction="mean", beta=1.0)
+HuberLoss = _module("HuberLoss", _f.huber_loss, "Half squares near 0 and magnitudes beyond delta.", reduction="mean",
+                    delta=1.0)
+KLDivLoss = _module("KLDivLoss", _f.kl_div, "The divergence of log probabilities from a target.", reduction="mean",
+                    log_target=False)
+BCEWithLogitsLoss = _module("BCEWithLogitsLoss", _f.binary_cross_entropy_with_logits,
+                            "The cross entropy of logits and probabilities.", weight=None, reduction="mean",
+                            pos_weight=None)
+BCELoss = _module("BCELoss", _f.binary_cross_entropy, "The cross entropy of probabilities.", weight=None,
+                  reduction="mean")
+Upsample = _module("Upsample", _f.interpolate, "Resampling to a size or by a factor.", size=None, scale_factor=None,
+                   mode="nearest", align_corners=None)
+ZeroPad2d = _module("ZeroPad2d", lambda x, padding: _f.pad(x, (padding,) * 4 if isinstance(padding, int) else padding),
+                    "Zeros around [..., height, width]: left, right, top, bottom.", padding=0)
+_flat = _module("Flatten", None, "Merges the dimensions from start_dim to end_dim.", start_dim=1, end_dim=-1)
+
+
+class Flatten(_flat):
+    """Merges the dimensions from start_dim to end_dim."""
+
+    def forward(self, input):
+        count = len(input.shape)
+        first, last = self.start_dim % count, self.end_dim % count
+        merged = 1
+        for size in input.shape[first:last + 1]:
+            merged *= size
+        return input.reshape([*input.shape[:first], merged, *input.shape[last + 1:]])
+
+
+class Unflatten(Module):
+    """Splits a dimension into several."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input):
+        dim = self.dim % len(input.shape)
+        return input.reshape([*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1:]])
+
+
+__all__ = [name for name, value in globals().items()
+           if isinstance(value, type) and value is not Module and not name.startswith("_")]

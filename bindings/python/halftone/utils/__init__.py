@@ -1,0 +1,5 @@
+"""Data sets and loaders: utils.data."""
+
+from . import data
+
+__all__ = ["data"]

@@ -1,0 +1,147 @@
+"""Data sets and loaders over Python's objects. Run by CTest."""
+
+import threading
+import unittest
+
+import halftone as ht
+from callbacks import Counted
+from halftone.utils.data import (
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    default_collate,
+    random_split,
+)
+
+
+class Squares(Dataset):
+    def __init__(self, count=10):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return {"x": [float(index), 1.0], "y": index * index, "name": str(index)}
+
+
+def numbers(loader):
+    return [value for batch in loader for value in batch["y"].tolist()]
+
+
+class Loaders(Counted):
+    def test_take_samples_in_order_and_all_of_them_by_default(self):
+        self.assertEqual(numbers(DataLoader(Squares(), batch_size=4)), [i * i for i in range(10)])
+        self.assertEqual([len(batch["y"].tolist()) for batch in DataLoader(Squares(), 4, drop_last=True)], [4, 4])
+        self.assertEqual((len(DataLoader(Squares(), 4)), len(DataLoader(Squares(0), 4))), (3, 0))
+        self.assertEqual(list(DataLoader(Squares(0), 4)), [])
+        self.assertEqual(len(list(DataLoader(Squares(3), 8))), 1)
+
+    def test_collate_into_tensors(self):
+        batch = next(iter(DataLoader(Squares(), 2)))
+        self.assertEqual((batch["y"].tolist(), batch["name"]), ([0, 1], ["0", "1"]))
+        self.assertEqual([item.tolist() for item in batch["x"]], [[0.0, 1.0], [1.0, 1.0]])
+        found = default_collate([(ht.tensor([1.0]), [2, None]), (ht.tensor([3.0]), [4, None])])
+        self.assertEqual((found[0].tolist(), found[1][0].tolist(), found[1][1]), ([[1.0], [3.0]], [2, 4], [None, None]))
+        with self.assertRaisesRegex(TypeError, "default_collate: .* got set; give a collate_fn"):
+            default_collate([{1}])
+        self.assertEqual(list(DataLoader(Squares(2), 2, collate_fn=len)), [2])
+        self.assertEqual([sample["y"] for sample in DataLoader(Squares(2), None)], [0, 1])
+
+    def test_numpy_arrays_become_tensors(self):
+        try:
+            import numpy as np
+        except ImportError as error:
+            self.skipTest(f"skipped: {error} (Debian: python3-numpy)")
+        rows = [(np.float32([1, 2]), np.int64(3)), (np.float32([4, 5]), np.int64(6))]
+        x, y = next(iter(DataLoader(rows, batch_size=2)))
+        self.assertEqual((x.tolist(), y.tolist()), ([[1.0, 2.0], [4.0, 5.0]], [3, 6]))
+
+    def test_shuffle_anew_in_each_epoch_by_a_seed(self):
+        loader = DataLoader(Squares(50), 7, shuffle=True, generator=3)
+        first, second = numbers(loader), numbers(loader)
+        self.assertNotEqual(first, second)
+        self.assertEqual(sorted(first), sorted(second))
+        self.assertEqual(numbers(DataLoader(Squares(50), 7, shuffle=True, generator=3)), first)
+
+    def test_an_iteration_that_was_left_begins_anew(self):
+        loader = DataLoader(Squares(), 3)
+        for batch in loader:
+            break
+        self.assertEqual(numbers(loader), [i * i for i in range(10)])
+
+    def test_rows_of_tensors(self):
+        x = ht.tensor([[float(i), -float(i)] for i in range(5)])
+        loader = DataLoader(TensorDataset(x, ht.tensor(list(range(5)))), batch_size=2, shuffle=True)
+        for rows, labels in loader:
+            self.assertEqual([row[0] for row in rows.tolist()], [float(label) for label in labels.tolist()])
+        self.assertEqual(len(loader), 3)
+
+    def test_a_sampler_resumes_where_it_was(self):
+        first = DataLoader(Squares(), 2, shuffle=True, generator=1)
+        whole = numbers(first)
+        second = DataLoader(Squares(), 2, shuffle=True, generator=1)
+        second.sampler.next()
+        self.assertEqual(numbers(second), whole[2:])
+
+    def test_threads_make_batches_in_order_and_end(self):
+        self.assertEqual(numbers(DataLoader(Squares(40), 3, num_workers=3)), [i * i for i in range(40)])
+        begun = []
+        loader = DataLoader(Squares(1000), 1, num_workers=2, worker_init_fn=begun.append)
+        for batch in loader:
+            break
+        del batch
+        self.assertEqual([thread.name for thread in threading.enumerate() if thread.name.startswith("DataLoader")], [])
+        self.assertIn(0, begun)
+
+    def test_errors_and_interrupts_end_the_threads(self):
+        class Bad(Squares):
+            def __getitem__(self, index):
+                if index == 3:
+                    raise self.error
+                return {"y": index}
+
+        for error in (KeyError("three"), KeyboardInterrupt()):
+            data = Bad()
+            data.error = error
+            with self.assertRaises(type(error)):
+                list(DataLoader(data, 1, num_workers=2))
+            names = [thread.name for thread in threading.enumerate()]
+            self.assertEqual([name for name in names if name.startswith("DataLoader")], [])
+
+    def test_streams_have_no_length(self):
+        class Stream(IterableDataset):
+            def __iter__(self):
+                return iter(range(5))
+
+        self.assertEqual([batch.tolist() for batch in DataLoader(Stream(), 2)], [[0, 1], [2, 3], [4]])
+        self.assertEqual([batch.tolist() for batch in DataLoader(Stream(), 2, num_workers=2)], [[0, 1], [2, 3], [4]])
+        with self.assertRaisesRegex(TypeError, "Stream has no length"):
+            len(DataLoader(Stream(), 2))
+
+    def test_wrong_arguments_say_what_is_taken(self):
+        for make, error, text in ((lambda: DataLoader(ht.tensor([1.0]), 2), TypeError, "use TensorDataset"),
+                                  (lambda: DataLoader(3), TypeError, "dataset must have samples, got int"),
+                                  (lambda: DataLoader(Squares(), 0), ValueError, "batch_size must be at least 1"),
+                                  (lambda: DataLoader(Squares(), sampler=[1], shuffle=True), ValueError, "no sampler"),
+                                  (lambda: TensorDataset(ht.tensor([1.0]), ht.tensor([1, 2])), ValueError,
+                                   "expected one first size"),
+                                  (lambda: random_split(Squares(), [3, 3]), ValueError, "sum 6, expected 10")):
+            with self.assertRaisesRegex(error, text):
+                make()
+
+
+class Splits(Counted):
+    def test_have_every_sample_once(self):
+        parts = random_split(Squares(), [0.75, 0.25], generator=5)
+        self.assertEqual([len(part) for part in parts], [8, 2])
+        self.assertEqual(sorted(part[i]["y"] for part in parts for i in range(len(part))), [i * i for i in range(10)])
+        both = ConcatDataset([Subset(Squares(), [9, 1]), Squares(2)])
+        self.assertEqual([both[i]["y"] for i in range(-4, 4)], [81, 1, 0, 1] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,443 @@
+"""Modules of Python as a person who knows PyTorch writes them. Run by CTest."""
+
+import collections
+import copy
+import gc
+import unittest
+
+import halftone as ht
+import halftone.nn.functional as F
+from callbacks import Counted
+from halftone import nn
+
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.features = nn.Sequential(nn.Linear(width, 8), nn.ReLU())
+        self.fc = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.fc(self.features(x))
+
+
+def ones(*shape):
+    return ht.Tensor.full(ht.default_device(), "f32", shape, 1.0)
+
+
+class Parts(Counted):
+    def test_a_child_is_replaced_and_removed(self):
+        net = Net()
+        net.fc = nn.Linear(8, 7)
+        self.assertEqual(net(ones(3, 4)).shape, (3, 7))
+        self.assertEqual([(name, p.shape) for name, p in net.named_parameters()][-1], ("fc.bias", (7,)))
+        net.fc = None
+        self.assertIsNone(net.fc)
+        self.assertEqual([name for name, _ in net.named_parameters()], ["features.0.weight", "features.0.bias"])
+        self.assertEqual(net.state_dict().keys(), ["features.0.weight", "features.0.bias"])
+        net.fc = nn.Identity()
+        self.assertEqual(net(ones(3, 4)).shape, (3, 8))
+        del net.fc
+        with self.assertRaises(AttributeError):
+            net.fc
+        net.features[0] = nn.Linear(4, 5)
+        self.assertEqual(net.get_submodule("features.0").out_features, 5)
+        with self.assertRaisesRegex(TypeError, "Net.features must be a Module or None, got int"):
+            net.features = 3
+
+    def test_attributes_hold_the_objects_that_were_set(self):
+        net = Net()
+        self.assertIs(net.fc, dict(net.named_children())["fc"])
+        self.assertIs(net.fc.weight, dict(net.named_parameters())["fc.weight"])
+        self.assertIs(net.features[0], net.get_submodule("features.0"))
+        self.assertTrue(isinstance(net.fc, nn.Linear) and isinstance(net.fc.weight, (nn.Parameter, ht.Tensor)))
+        self.assertEqual((net.fc.in_features, net.fc.out_features), (8, 2))
+        self.assertEqual([type(module).__name__ for module in net.modules()],
+                         ["Net", "Sequential", "Linear", "ReLU", "Linear"])
+
+    def test_modules_that_the_library_made_have_the_class_of_their_kind(self):
+        model = nn.Transformer(vocabulary=8, positions=4, layers=1, width=8, heads=2)
+        kinds = {name: type(module).__name__ for name, module in model.named_modules()}
+        self.assertEqual((kinds["wte"], kinds["ln_f"], kinds["h.0"]), ("Embedding", "LayerNorm", "TransformerBlock"))
+        self.assertEqual(len(list(model.parameters())), model.parameter_count())
+
+    def test_a_parameter_is_a_tensor_in_operations(self):
+        class Scale(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(ht.tensor([[1.0, 2.0], [3.0, 4.0]]))
+                self.register_parameter("unused", None)
+
+            def forward(self, x):
+                return x.matmul(self.w) + F.linear(x, self.w) * 2
+
+        module, x = Scale(), ht.tensor([[1.0, 1.0]])
+        module(x).sum().backward()
+        self.assertEqual(module.w.grad.tolist(), [[3.0, 3.0], [3.0, 3.0]])
+        module.zero_grad()
+        self.assertIsNone(module.w.grad)
+        module.requires_grad_(False)
+        self.assertFalse(module(x).requires_grad or module.w.requires_grad)
+        self.assertEqual(module.w.data.tolist(), [[1.0, 2.0], [3.0, 4.0]])
+
+    def test_weights_are_tied_by_setting_one(self):
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tok = nn.Embedding(6, 4)
+                self.head = nn.Linear(4, 6, bias=False)
+                self.head.weight = self.tok.weight
+
+            def forward(self, i):
+                return self.head(self.tok(i))
+
+        model = Tied()
+        self.assertEqual([name for name, _ in model.named_parameters()], ["tok.weight"])
+        model(ht.tensor([[1, 2]])).sum().backward()
+        self.assertEqual(ht.Parameters.from_module(model).count(), 1)
+        with self.assertRaises(ht.ShapeMismatchError):
+            model.head.weight = nn.Parameter(ones(2, 2))
+
+    def test_modules_in_a_plain_list_are_refused(self):
+        class Plain(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [nn.Linear(2, 2)]
+
+        with self.assertRaisesRegex(TypeError, "Plain.layers is a list with modules .* use nn.ModuleList"):
+            Plain()
+
+        class Late(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = []
+                self.layers.append(nn.Linear(2, 2))
+
+        for use in (lambda net: list(net.parameters()), lambda net: net.state_dict(),
+                    lambda net: ht.Optimizer.adamw(net), lambda net: net(ones(1, 2))):
+            with self.assertRaisesRegex(TypeError, "Late.layers"):
+                use(Late())
+        net = Net()
+        net.all = [net.fc, net.features]  # parts already
+        self.assertEqual(len(list(net.parameters())), 4)
+
+    def test_buffers_are_state_that_moves_with_the_module(self):
+        class Counting(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("seen", ht.tensor([0.0]))
+                self.register_buffer("mask", ht.tensor([1.0]), persistent=False)
+
+            def forward(self, x):
+                self.seen = self.seen + 1
+                return x * self.mask
+
+        model = Counting()
+        model(ones(1))
+        self.assertEqual((model.seen.tolist(), model.state_dict().keys()), ([1.0], ["seen"]))
+        self.assertEqual([name for name, _ in model.named_buffers()], ["seen", "mask"])
+        self.assertEqual(str(model.half().mask.dtype), "f16")
+        with self.assertRaisesRegex(KeyError, "exists already"):
+            model.register_buffer("forward", ones(1))
+        with self.assertRaisesRegex(TypeError, "register_buffer: tensor must be a Tensor or None, got int"):
+            model.register_buffer("other", 1)
+
+    def test_names_of_the_library_are_free_for_attributes(self):
+        class Named(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear, self.kind, self.child, self.copy = nn.Linear(2, 2), "mine", nn.ReLU(), 3
+
+            def forward(self, x):
+                return self.child(self.linear(x))
+
+        named = Named()
+        named(ones(1, 2))
+        self.assertEqual((named.kind, named.copy, len(list(named.children()))), ("mine", 3, 2))
+
+
+class Calls(Counted):
+    def test_forward_takes_and_returns_anything(self):
+        class Any(nn.Module):
+            def forward(self, x, mask=None, *, flag=False, pair=(), table=None):
+                total = x if mask is None else x * mask
+                for item in pair:
+                    total = total + item
+                if table is not None:
+                    table["seen"] = True
+                    total = total + table["bias"]
+                return {"logits": -total if flag else total, "rest": [x, 3], "name": "n"}
+
+        model, x, table = Any(), ht.tensor([1.0]), {"bias": ht.tensor([10.0])}
+        found = model(x, flag=True, pair=[x, x], table=table)
+        self.assertEqual((found["logits"].tolist(), found["rest"][1], found["name"]), ([-13.0], 3, "n"))
+        self.assertTrue(table["seen"])
+        self.assertEqual(model(x=x)["logits"].tolist(), [1.0])
+        self.assertEqual(model(x, None)["logits"].tolist(), [1.0])
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'flags'"):
+            model(x, flags=True)
+
+    def test_forward_may_need_no_tensor_and_return_none(self):
+        class Bare(nn.Module):
+            def forward(self, count):
+                return count if count else None
+
+        self.assertEqual((Bare()(2), Bare()(0)), (2, None))
+        with self.assertRaisesRegex(TypeError, "Tuple.forward returned a tuple; a module of the library"):
+            nn.Sequential(Tuple())(ones(1))
+
+    def test_a_module_without_forward_says_so(self):
+        class Empty(nn.Module):
+            pass
+
+        with self.assertRaisesRegex(NotImplementedError, "Empty has no forward"):
+            Empty()(ones(1))
+
+    def test_keywords_survive_recomputation(self):
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 2)
+
+            def forward(self, x, sign=1, extra=None):
+                return sign * F.gelu(self.fc(x)) + (0 if extra is None else extra["bias"])
+
+        def gradient(recompute):
+            model.zero_grad()
+            model.set_recompute(recompute)
+            model(x, sign=-3, extra={"bias": x}).sum().backward()
+            return model.fc.weight.grad.tolist()
+
+        model, x = Block(), ht.tensor([[1.0, 2.0]])
+        self.assertEqual(gradient(True), gradient(False))
+
+    def test_hooks_see_arguments_and_outputs(self):
+        net, seen = Net(), []
+        with net.register_forward_pre_hook(lambda module, args: seen.append((module, len(args)))), \
+                net.register_forward_hook(lambda module, args, output: output * 0):
+            self.assertEqual(net(ones(1, 4)).tolist(), [[0.0, 0.0]])
+        self.assertEqual(seen, [(net, 1)])
+        hook = net.fc.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+        net(ones(1, 4))
+        hook.remove()
+        net(ones(1, 4))
+        self.assertEqual(seen[1:], [(1, 2)])
+        with net.register_forward_pre_hook(lambda module, args: args[0] * 0):
+            self.assertEqual(net(ones(1, 4)).tolist(), net(ones(1, 4) * 0).tolist())
+        hook = seen = net = None
+
+    def test_a_layer_that_is_derived_has_its_own_forward(self):
+        class Scaled(nn.Linear):
+            def forward(self, x):
+                return super().forward(x) * 2
+
+        layer = Scaled(2, 3)
+        self.assertEqual([name for name, _ in layer.named_parameters()], ["weight", "bias"])
+        expected = (F.linear(ones(1, 2), layer.weight, layer.bias) * 2).tolist()
+        self.assertEqual(nn.Sequential(layer)(ones(1, 2)).tolist(), expected)
+
+        class Off(nn.Dropout):
+            def forward(self, x):
+                return super().forward(x)
+
+        off = Off(0.5)
+        self.assertIn(0.0, off(ones(100)).tolist())
+        self.assertNotIn(0.0, off.eval()(ones(100)).tolist())
+
+    def test_recurrent_layers_have_pytorch_s_shapes(self):
+        x = ones(5, 2, 3)  # time, batch, features
+        output, (h, c) = nn.LSTM(3, 4, num_layers=2)(x)
+        self.assertEqual((output.shape, h.shape, c.shape), ((5, 2, 4), (2, 2, 4), (2, 2, 4)))
+        gru = nn.GRU(3, 4, batch_first=True)
+        output, h = gru(x, ones(1, 5, 4))
+        self.assertEqual((output.shape, h.shape), ((5, 2, 4), (1, 5, 4)))
+        with self.assertRaisesRegex(TypeError, "LSTM: hx must be 2 tensors, got 1"):
+            nn.LSTM(3, 4)(x, ones(1, 2, 4))
+
+
+class Tuple(nn.Module):
+    def forward(self, x):
+        return x, x
+
+
+class Containers(Counted):
+    def test_sequential_is_a_list_of_modules(self):
+        model = nn.Sequential([nn.Linear(4, 4), nn.ReLU()])
+        model.append(nn.Linear(4, 2)).insert(1, nn.Dropout())
+        self.assertEqual([type(item).__name__ for item in model], ["Linear", "Dropout", "ReLU", "Linear"])
+        self.assertEqual((len(model), len(model[1:3]), type(model[-1])), (4, 2, nn.Linear))
+        self.assertIs(model[0], model[:2][0])
+        del model[1]
+        self.assertEqual(model.state_dict().keys(), ["0.weight", "0.bias", "2.weight", "2.bias"])
+        self.assertEqual(model(ones(1, 4)).shape, (1, 2))
+        named = nn.Sequential(collections.OrderedDict(fc=nn.Linear(2, 2), act=nn.ReLU()))
+        self.assertEqual(named.state_dict().keys(), ["fc.weight", "fc.bias"])
+        self.assertIs(named.fc, named[0])
+        for index, error in ((9, IndexError), ("a", TypeError)):
+            with self.assertRaisesRegex(error, "Sequential: "):
+                model[index]
+        with self.assertRaisesRegex(TypeError, "Sequential: a part must be a Module, got int"):
+            nn.Sequential(3)
+
+    def test_lists_and_dictionaries_of_parts_train(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+                self.heads = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.Linear(2, 3)})
+                self.scales = nn.ParameterList([nn.Parameter(ones(2))])
+
+            def forward(self, x, head):
+                for layer in self.layers:
+                    x = layer(x) * self.scales[0]
+                return self.heads[head](x)
+
+        model = Model()
+        self.assertEqual(model(ones(1, 2), "b").shape, (1, 3))
+        names = [name for name, _ in model.named_parameters()]
+        self.assertEqual(names[:2] + names[-1:], ["layers.0.weight", "layers.0.bias", "scales.0"])
+        self.assertEqual((len(names), list(model.heads.keys()), "a" in model.heads), (11, ["a", "b"], True))
+        model.layers.insert(0, nn.Linear(2, 2))
+        del model.heads["a"]
+        self.assertEqual(len(list(model.parameters())), 11)
+
+
+class States(Counted):
+    def test_load_as_pytorch_does(self):
+        first, second = Net(), Net()
+        self.assertEqual(repr(second.load_state_dict(first.state_dict())), "<All keys matched successfully>")
+        self.assertEqual(second(ones(1, 4)).tolist(), first(ones(1, 4)).tolist())
+        state = {name: value for name, value in first.state_dict().items() if not name.startswith("fc")}
+        state["other"] = ones(1)
+        with self.assertRaises(ht.HalftoneException):
+            second.load_state_dict(state)
+        found = second.load_state_dict(state, strict=False)
+        self.assertEqual((found.missing_keys, found.unexpected_keys), (["fc.weight", "fc.bias"], ["other"]))
+        state = first.state_dict()
+        del state["fc.bias"]
+        state["fc.weight"] = state.pop("fc.weight") * 2
+        self.assertEqual((len(state), "fc.bias" in state), (3, False))
+        with self.assertRaisesRegex(TypeError, "load_state_dict: state_dict must be a StateDict or a dictionary, got int"):
+            second.load_state_dict(3)
+
+    def test_deepcopy_copies_every_part(self):
+        net = Net().eval()
+        net.note = ["kept"]
+        other = copy.deepcopy(net)
+        self.assertEqual(other(ones(1, 4)).tolist(), net(ones(1, 4)).tolist())
+        ht.nn.init.zeros_(other.fc.weight)
+        self.assertNotEqual(net.fc.weight.tolist(), other.fc.weight.tolist())
+        self.assertEqual((other.note, other.training, type(other.features[0])), (["kept"], False, nn.Linear))
+
+    def test_dtypes_change_in_place(self):
+        net = Net()
+        weight = net.fc.weight
+        self.assertIs(net.to(dtype="bf16"), net)
+        self.assertIs(net.fc.weight, weight)
+        self.assertEqual(str(weight.dtype), "bf16")
+        self.assertEqual(str(net(ones(1, 4).to("bf16")).dtype), "bf16")
+        self.assertEqual(str(net.float().fc.weight.dtype), "f32")
+        self.assertIs(net.to("cpu").to(ht.default_device()), net)
+
+    def test_modes_and_walks(self):
+        class Frozen(nn.BatchNorm1d):
+            def train(self, mode=True):
+                return super().train(False)
+
+        model = nn.Sequential(nn.Linear(2, 2), Frozen(2)).train()
+        self.assertEqual([module.training for module in model.modules()], [True, True, False])
+        met = []
+        model.apply(met.append)
+        self.assertEqual([type(module).__name__ for module in met], ["Linear", "Frozen", "Sequential"])
+
+    def test_print_has_pytorch_s_shape(self):
+        self.assertEqual(repr(Net()), """Net(
+  (features): Sequential(
+    (0): Linear(in_features=4, out_features=8, bias=True)
+    (1): ReLU()
+  )
+  (fc): Linear(in_features=8, out_features=2, bias=True)
+)""")
+        self.assertEqual(repr(nn.Conv2d(1, 8, 3, padding=1, bias=False)),
+                         "Conv2d(1, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)")
+
+
+class Layers(Counted):
+    def test_take_pytorch_s_arguments(self):
+        x = ones(2, 4, 8, 8)
+        cases = [(nn.Conv2d(4, 6, 3, stride=2, padding=1), (2, 6, 4, 4)), (nn.Conv2d(4, 6, (1, 3), padding="same"),
+                 (2, 6, 8, 8)), (nn.MaxPool2d(2), (2, 4, 4, 4)), (nn.AvgPool2d(2, stride=1), (2, 4, 7, 7)),
+                 (nn.AdaptiveAvgPool2d(1), (2, 4, 1, 1)), (nn.BatchNorm2d(4), x.shape), (nn.GroupNorm(2, 4), x.shape),
+                 (nn.LayerNorm(8), x.shape), (nn.RMSNorm([8, 8]), x.shape), (nn.Flatten(), (2, 256)),
+                 (nn.Flatten(2), (2, 4, 64)), (nn.Unflatten(1, (2, 2)), (2, 2, 2, 8, 8)), (nn.Softmax(dim=1), x.shape),
+                 (nn.LeakyReLU(0.1), x.shape), (nn.GELU(approximate="tanh"), x.shape), (nn.Identity(3, a=1), x.shape),
+                 (nn.ConvTranspose2d(4, 2, 2, stride=2), (2, 2, 16, 16)), (nn.Upsample(scale_factor=2), (2, 4, 16, 16)),
+                 (nn.InstanceNorm2d(4), x.shape), (nn.ZeroPad2d(1), (2, 4, 10, 10)), (nn.Hardswish(), x.shape)]
+        for layer, shape in cases:
+            with self.subTest(repr(layer)):
+                self.assertEqual(layer(x).shape, shape)
+        for make, error, text in ((lambda: nn.Conv2d(1, 2, (3, 3, 3)), ValueError, "Conv2d: kernel_size must be a number "
+                                   r"or 2 of them, got \(3, 3, 3\)"),
+                                  (lambda: nn.Conv2d(1, 2, 3, padding_mode="reflect"), NotImplementedError,
+                                   "Conv2d: padding_mode='reflect' is not supported"),
+                                  (lambda: nn.Softmax(axis=1), TypeError, r"Softmax\(\) has no argument 'axis'"),
+                                  (lambda: nn.MSELoss(reduction="avg"), ValueError, "MSELoss: reduction must be")):
+            with self.assertRaisesRegex(error, text):
+                make()
+
+    def test_losses_are_modules_over_functional(self):
+        x, t = ht.tensor([[1.0, 2.0], [0.5, 0.5]]), ht.tensor([1, 0])
+        for loss, expected in ((nn.CrossEntropyLoss(), F.cross_entropy(x, t)),
+                               (nn.CrossEntropyLoss(weight=ht.tensor([1.0, 3.0]), reduction="sum"),
+                                F.cross_entropy(x, t, weight=ht.tensor([1.0, 3.0]), reduction="sum")),
+                               (nn.NLLLoss(), F.nll_loss(x, t))):
+            self.assertEqual(loss(x, t).item(), expected.item())
+        for loss in (nn.MSELoss(), nn.L1Loss(), nn.SmoothL1Loss(beta=0.5), nn.HuberLoss(delta=0.5),
+                     nn.BCEWithLogitsLoss()):
+            self.assertGreater(loss(x, x * 0).item(), 0.0)
+        images = ones(2, 3, 4, 4)
+        self.assertAlmostEqual(F.cross_entropy(images, ht.tensor([[[0] * 4] * 4] * 2)).item(), 1.0986123, 5)
+
+    def test_init_fills_and_returns(self):
+        weight = nn.Linear(4, 4).weight
+        self.assertIs(nn.init.constant_(weight, 2.0), weight)
+        self.assertEqual(weight.tolist(), [[2.0] * 4] * 4)
+        nn.init.eye_(weight)
+        self.assertEqual(weight[1].tolist(), [0.0, 1.0, 0.0, 0.0])
+        for fill in (nn.init.normal_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.xavier_normal_,
+                     nn.init.trunc_normal_, nn.init.orthogonal_):
+            self.assertNotEqual(fill(nn.init.zeros_(weight)).tolist(), [[0.0] * 4] * 4)
+        nn.init.kaiming_normal_(weight, mode="fan_out", nonlinearity="relu")
+        self.assertAlmostEqual(nn.init.calculate_gain("relu"), 2.0**0.5)
+
+
+class Lifetimes(Counted):
+    def test_models_leave_no_handles(self):
+        def use():
+            net = Net()
+            net.fc = nn.Linear(8, 3)
+            net.register_forward_hook(lambda module, args, output: None)
+            net.features[0].register_forward_hook(lambda module, args, output: None)
+            net(ones(2, 4)).sum().backward()
+            copy.deepcopy(net)
+            return [p.grad.shape for p in net.parameters()]
+
+        use()
+        gc.collect()
+        before = ht.live_handles()
+        for _ in range(3):
+            use()
+        gc.collect()
+        self.assertEqual(ht.live_handles(), before)
+
+    def test_parameters_outlive_a_scope(self):
+        net = Net()
+        for _ in range(3):
+            with ht.scope():
+                loss = (net(ones(1, 4)) + net.fc.bias).sum()
+                loss.backward()
+        self.assertEqual(net.fc.bias.grad.shape, (2,))
+
+
+if __name__ == "__main__":
+    unittest.main()
