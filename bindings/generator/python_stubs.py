@@ -146,8 +146,8 @@ def main() -> int:
     options = arguments.parse_args()
     stubs = Stubs(Interface(Api(options.description)))
     options.folder.mkdir(parents=True, exist_ok=True)
-    text = with_python_types(package_stub(stubs, options.by_hand.read_text(encoding="utf-8")))
-    (options.folder / "__init__.pyi").write_text(text, encoding="utf-8")
+    text = package_stub(stubs, options.by_hand.read_text(encoding="utf-8"))
+    (options.folder / "__init__.pyi").write_text(with_python_types(text), encoding="utf-8")
     return 0
 
 

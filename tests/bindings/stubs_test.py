@@ -22,6 +22,7 @@ OWN = {"thisown", "this"}
 WRONG = {
     'import halftone as ht\nht.relu("x")\n': 'Argument 1 to "relu" has incompatible type',
     "import halftone as ht\nht.tensor([1.0]).matmull()\n": 'has no attribute "matmull"',
+    "from halftone import nn, optim\noptim.AdamW(nn.Linear(2, 3).parameters(), rate=1.0, lr='x')\n": 'incompatible type "str"',
     "from halftone import nn\nnn.Linear(2, 3, bais=True)\n": 'Unexpected keyword argument "bais"',
     "import halftone as ht\nx: int = ht.tensor([1.0]).shape\n": "Incompatible types in assignment",
 }
@@ -56,7 +57,7 @@ class Stubs(unittest.TestCase):
         described = {name for name in members(self.tree) if not name.startswith("_")}
         public = set(ht.__all__) - {"errors"} | set(ht.dtypes.TYPES_OF_PYTHON)
         self.assertEqual(described - public, set())
-        self.assertEqual(public - described, {"nn"})
+        self.assertEqual(public - described, {"DataLoader", "TensorDataset", "amp", "nn", "optim", "utils"})
 
     def test_have_every_member_and_no_other(self):
         for name, node in self.classes.items():
@@ -72,8 +73,8 @@ class Stubs(unittest.TestCase):
                 self.assertEqual(public - described - OWN, set())
 
     def test_have_every_layer(self):
-        described = members(ast.parse((PACKAGE / "nn.pyi").read_text(encoding="utf-8")))
-        self.assertEqual(described, set(ht.nn.__all__))
+        described = members(ast.parse((PACKAGE / "nn/__init__.pyi").read_text(encoding="utf-8")))
+        self.assertEqual(described - {"_Sizes"}, set(ht.nn.__all__) - {"Module", "functional", "init", "utils"})
 
     def test_mypy_accepts_the_sample(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,6 @@
 """Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
 
 import contextlib
-import functools
 import threading
 
 from . import halftone as _generated
@@ -42,15 +41,6 @@ class _Begun(contextlib.ContextDecorator):
     def __enter__(self):
         self._scopes.setdefault(threading.get_ident(), []).append(self._begin())
         return self
-
-    def __call__(self, function):
-        """As a decorator: each call of the function is a block."""
-        @functools.wraps(function)
-        def run(*arguments, **settings):
-            with self:
-                return function(*arguments, **settings)
-
-        return run
 
     def __exit__(self, *exception):
         own = threading.get_ident()
