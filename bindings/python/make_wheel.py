@@ -38,7 +38,7 @@ numpy = ["numpy"]
 halftone-run = "halftone.launch:main"
 
 [tool.setuptools]
-packages = ["halftone"]
+packages = ["halftone", "halftone.nn", "halftone.optim", "halftone.utils"]
 
 [tool.setuptools.package-data]
 halftone = ["*"]
