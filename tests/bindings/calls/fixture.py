@@ -39,7 +39,7 @@ OBJECTS = {
     "plateau_schedule": ("htone_schedule_create_plateau", {}), "scaler": ("htone_grad_scaler_create", {}),
     "ema": ("htone_ema_create", {}), "sampler": ("htone_sampler_create", {}), "batches": ("htone_batches_create", {}),
     "checkpoint": ("htone_checkpoint_create", {}), "policy": ("htone_autocast_policy_create", {}),
-    "scope": ("htone_no_grad_begin", {}), "store": ("htone_store_create_memory", {}),
+    "scope": ("htone_no_grad_begin", {}), "stack": ("htone_scope_stack_create", {}), "store": ("htone_store_create_memory", {}),
     "group": ("htone_group_create", {}), "work": ("htone_group_barrier", {"async_op": True}),
     "ddp": ("htone_ddp_create", {}), "fsdp": ("htone_fsdp_create", {}),
     "group_settings": ("htone_optimizer_group", {}),
@@ -68,7 +68,7 @@ SETTINGS = {
 # These calls are refused: the object is new, or the machine lacks what they need.
 REFUSED = {f"htone_{name}": status for status, names in {
     "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child "
-             "module_replace_buffer batches_tensor "
+             "module_replace_buffer batches_tensor scope_stack_leave "
              "ddp_join_end ddp_mark_ready ddp_finish fsdp_mark_ready fsdp_finish grad_scaler_unscale grad_scaler_step "
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm",
     "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "

@@ -5,6 +5,8 @@
 #include <future>
 #include <utility>
 
+#include "runtime/plugin_loader.h"
+
 namespace halftone {
 namespace {
 
