@@ -35,13 +35,15 @@ TEST(Thread, AGuardOfTheModesRestoresAllOfThemAfterAnException) {
     thread().scope.grad_enabled = false;
     thread().scope.in_backward = true;
     thread().scope.anomaly = Anomaly::kNan;
+    thread().scope.next_sequence = 7;
     throw 0;
   } catch (int) {
   }
   EXPECT_TRUE(thread().scope.grad_enabled);
   EXPECT_FALSE(thread().scope.in_backward);
-  EXPECT_EQ(thread().scope.anomaly, Anomaly::kNan);  // no mode
-  thread().scope.anomaly = Anomaly::kNothing;
+  EXPECT_EQ(thread().scope.anomaly, Anomaly::kNothing);
+  EXPECT_EQ(thread().scope.next_sequence, 7u);  // no mode
+  thread().scope.next_sequence = 0;
 }
 
 TEST(Thread, AnotherThreadBeginsWithoutTheStateOfThisOne) {
