@@ -191,7 +191,7 @@ def _remade(kind, data, requires_grad):
 
 
 def handle_of(parameter):
-    """What the library takes."""
+    """The library's own object of a parameter; any other object itself."""
     return parameter.handle if isinstance(parameter, Parameter) else parameter
 
 
