@@ -152,8 +152,6 @@ for _class, _names in ((Fsdp, ("__init__",)), (MovingAverage, ("swap",)), (Param
 
 def _add_parameter(self, parameter):
     """Adds a parameter at the end.
-
-    C: htone_parameters_add
     """
     _add(self, getattr(parameter, "handle", parameter))
 

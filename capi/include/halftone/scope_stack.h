@@ -8,6 +8,7 @@
  * // on the first thread
  * htone_scope_stack* stack;
  * htone_scope* no_grad;
+ * int32_t recorded;
  * check(htone_scope_stack_create(&stack));
  * check(htone_scope_stack_enter(stack));
  * check(htone_no_grad_begin(&no_grad));
@@ -15,6 +16,10 @@
  *
  * // later, on any thread
  * check(htone_scope_stack_enter(stack)); // here they are not
+ * check(htone_module_forward(model, x, NULL, &y));
+ * check(htone_tensor_requires_grad(y, &recorded));
+ * assert(!recorded);
+ * check(htone_tensor_release(y));
  * check(htone_scope_end(no_grad));
  * check(htone_scope_stack_leave(stack));
  * check(htone_scope_stack_release(stack));

@@ -72,8 +72,6 @@ def register_forward_hook(self, hook, *, with_kwargs=False):
 
 def add_forward_pre_hook(self, callback):
     """Calls callback(module, inputs) before each forward, with all inputs as a tuple; it may return other inputs.
-
-    C: htone_module_add_forward_pre_hook
     """
     attributes = _attributes(self)
 

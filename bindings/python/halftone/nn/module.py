@@ -310,8 +310,6 @@ Module.register_module = add_module
 @_method
 def add_child(self, name, child):
     """Adds a module as a part.
-
-    C: htone_module_add_child
     """
     _set_new(self, "_modules", name, child)
 
@@ -319,8 +317,6 @@ def add_child(self, name, child):
 @_method
 def add_parameter(self, name, parameter):
     """Adds a parameter.
-
-    C: htone_module_add_parameter
     """
     _set_new(self, "_parameters", name,
              parameter if isinstance(parameter, Parameter) else Parameter._of(parameter))
@@ -329,8 +325,6 @@ def add_parameter(self, name, parameter):
 @_method
 def add_buffer(self, name, tensor):
     """Adds a tensor to the state, which no optimizer updates.
-
-    C: htone_module_add_buffer
     """
     _set_new(self, "_buffers", name, tensor)
 
@@ -344,25 +338,32 @@ def _set_new(self, which, name, value):
 @_method
 def remove(self, name):
     """Removes a parameter, a buffer or a child.
-
-    C: htone_module_remove
     """
     delattr(self, name)
 
 
-def _replacing(which, what):
-    def replace(self, name, value):
-        if parts(self, which).get(name) is None:
-            _REPLACE[which](self, name, handle_of(value))  # the error of the library
-        set_part(self, which, name, value)
-
-    replace.__name__ = f"replace_{what}"
-    replace.__doc__ = f"Puts another {what} in the place of one.\n\nC: htone_module_replace_{what}"
-    return replace
+def _replace(self, which, name, value):
+    if parts(self, which).get(name) is None:
+        _REPLACE[which](self, name, handle_of(value))  # the error of the library
+    set_part(self, which, name, value)
 
 
-for _which, _what in (("_modules", "child"), ("_parameters", "parameter"), ("_buffers", "buffer")):
-    setattr(Module, f"replace_{_what}", _replacing(_which, _what))
+@_method
+def replace_child(self, name, child):
+    """Puts another module in the place of a child."""
+    _replace(self, "_modules", name, child)
+
+
+@_method
+def replace_parameter(self, name, parameter):
+    """Puts another parameter in the place of one."""
+    _replace(self, "_parameters", name, parameter)
+
+
+@_method
+def replace_buffer(self, name, tensor):
+    """Puts another tensor in the place of a buffer."""
+    _replace(self, "_buffers", name, tensor)
 
 
 @_method
@@ -378,8 +379,12 @@ def __call__(self, *inputs, **settings):
 
 
 @_method
-def _compute(self, *inputs, policy=None):
+def _compute(self, *inputs, policy=None, **named):
     """Runs a module of the library: its first output."""
+    if "input" in named and not inputs:
+        inputs = (named.pop("input"),)
+    for name in named:
+        raise TypeError(f"forward: no argument has the name {name}")
     if len(inputs) == 1:
         return native_forward(self, inputs[0], policy)
     return _c.Module_forward_n(self, inputs, policy, 1)[0]
@@ -396,8 +401,6 @@ def forward(self, *inputs, **settings):
 @_method
 def forward_n(self, inputs, policy=None, output_count=1):
     """Runs the module with several inputs, and returns the first outputs as a tuple.
-
-    C: htone_module_forward_n
     """
     return _c.Module_forward_n(self, inputs, policy, output_count)
 
@@ -517,8 +520,6 @@ Module.get_buffer = _getter("_buffers", "buffer")
 @_method
 def child(self, index):
     """A part by its number.
-
-    C: htone_module_child
     """
     _c.Module_child_name(self, index)  # the error of the library
     return list(self.children())[index]
@@ -650,8 +651,6 @@ Module.cuda = lambda self, device=None: self.to("cuda" if device is None else de
 @_method
 def state_dict(self):
     """The parameters and buffers by their names.
-
-    C: htone_module_state_dict
     """
     require_no_hidden_parts(self)
     return _c.Module_state_dict(self)
@@ -661,8 +660,6 @@ def state_dict(self):
 def load_state_dict(self, state_dict, strict=True):
     """Copies values into parameters and buffers by their names: from a StateDict, or a dictionary of tensors. Returns
     the names that are missing and those that are unexpected, which strict=True refuses.
-
-    C: htone_module_load_state_dict
     """
     from ..modules import as_state_dict
 
@@ -770,7 +767,13 @@ Module.training = property(lambda self: _c.Module_is_training(self),
 Module.register_forward_hook = hooks.register_forward_hook
 Module.register_forward_pre_hook = hooks.register_forward_pre_hook
 Module.add_forward_pre_hook = hooks.add_forward_pre_hook
-Module.find = get_submodule
+
+
+@_method
+def find(self, path):
+    """The module at a path, as get_submodule()."""
+    return self.get_submodule(path)
+
 
 
 def _marking(function):

@@ -167,8 +167,6 @@ class Optimizer(_Native):
 
     def load_state_dict(self, state_dict, strict=True, keep_settings=False):
         """Loads the state that state_dict() returned.
-
-        C: htone_optimizer_load_state_dict
         """
         from ..modules import as_state_dict
 
