@@ -41,7 +41,7 @@ halftone-run = "halftone.launch:main"
 packages = ["halftone", "halftone.nn", "halftone.optim", "halftone.utils"]
 
 [tool.setuptools.package-data]
-halftone = ["*"]
+"*" = ["*"]
 """
 # Tells setuptools that the package has compiled code, which it does not build itself.
 SETUP = """\
