@@ -27,8 +27,8 @@ def default_device():
 def set_default_device(device):
     """Chooses the device of new tensors and layers for which no other one is named: a Device or a name."""
     global _default
-    device_of("set_default_device", device)
-    _default = device
+    found = device_of("set_default_device", device)
+    _default = device if isinstance(device, str) else found
 
 
 def device_of(function, value):
