@@ -49,7 +49,7 @@ StateDict.values = lambda self: [self.tensor(index) for index in range(self.coun
 StateDict.__iter__ = lambda self: iter(self.keys())
 StateDict.__contains__ = lambda self, name: name in self.keys()
 StateDict.items = lambda self: [(self.name(index), self.tensor(index)) for index in range(self.count())]
-StateDict.get = lambda self, name, default=None: self.find(name) if name in self else default
+StateDict.get = lambda self, name, default=None: self.find(name) if name in self.keys() else default
 StateDict.__repr__ = lambda self: "StateDict(" + ", ".join(
     f"{name}: {list(tensor.shape)}" for name, tensor in self.items()) + ")"
 
@@ -100,7 +100,7 @@ def _delete_item(self, name):
 
 def _pop(self, name, *default):
     """Removes a tensor and returns it."""
-    if name not in self and default:
+    if name not in self.keys() and default:
         return default[0]
     found = self[name]
     _delete_item(self, name)
