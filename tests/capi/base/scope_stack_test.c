@@ -1,7 +1,7 @@
 /* Scopes that go on in another thread. Each step of a line of execution runs on a new thread. */
 #include <pthread.h>
 
-#include "run_tests.h"
+#include "test_scopes.h"
 
 typedef struct Line {
   htone_scope_stack* stack;
@@ -9,27 +9,6 @@ typedef struct Line {
   htone_tensor *x, *temporary;
   int records[2]; /* while the step runs, and after it on its thread */
 } Line;
-
-static int records(htone_tensor* x) {
-  htone_tensor* out = NULL;
-  int32_t requires_grad = 0;
-  assert_ok(htone_mul(x, x, &out));
-  assert_ok(htone_tensor_requires_grad(out, &requires_grad));
-  assert_ok(htone_tensor_release(out));
-  return requires_grad;
-}
-
-static htone_tensor* new_tensor(void) {
-  static const int64_t shape[] = {2, 2};
-  htone_tensor* tensor = NULL;
-  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, 1.5, &tensor));
-  return tensor;
-}
-
-static int is_alive(htone_tensor* tensor) {
-  int64_t count = 0;
-  return htone_tensor_numel(tensor, &count) == HTONE_OK;
-}
 
 static void begin(Line* line) {
   assert_ok(htone_handles_begin(&line->handles));

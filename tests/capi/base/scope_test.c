@@ -1,24 +1,5 @@
 /* Scopes of handles: which handles one releases, how one is kept, and scopes inside callbacks. */
-#include "run_tests.h"
-
-static htone_scope* begin_handles(void) {
-  htone_scope* scope = NULL;
-  assert_ok(htone_handles_begin(&scope));
-  return scope;
-}
-
-/* A tensor that the test does not keep. */
-static htone_tensor* new_tensor(void) {
-  static const int64_t shape[] = {2, 2};
-  htone_tensor* tensor = NULL;
-  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, 1.5, &tensor));
-  return tensor;
-}
-
-static int is_alive(htone_tensor* tensor) {
-  int64_t count = 0;
-  return htone_tensor_numel(tensor, &count) == HTONE_OK;
-}
+#include "test_scopes.h"
 
 static void a_scope_releases_every_handle_that_calls_gave_in_it(void** state) {
   (void)state;

@@ -1,26 +1,7 @@
 /* Scopes that another thread ends, or leaves to their own thread. */
 #include <pthread.h>
 
-#include "run_tests.h"
-
-static htone_scope* begin_handles(void) {
-  htone_scope* scope = NULL;
-  assert_ok(htone_handles_begin(&scope));
-  return scope;
-}
-
-/* A tensor that the test does not keep. */
-static htone_tensor* new_tensor(void) {
-  static const int64_t shape[] = {2, 2};
-  htone_tensor* tensor = NULL;
-  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, 1.5, &tensor));
-  return tensor;
-}
-
-static int is_alive(htone_tensor* tensor) {
-  int64_t count = 0;
-  return htone_tensor_numel(tensor, &count) == HTONE_OK;
-}
+#include "test_scopes.h"
 
 /* A thread that ends with an open scope. */
 static void* leave_scope_open(void* scope) {
@@ -42,15 +23,6 @@ static void a_scope_of_an_ended_thread_is_ended_by_another(void** state) {
   assert_true(is_alive(tensor));
   assert_ok(htone_scope_end(scope));
   assert_false(is_alive(tensor));
-}
-
-static int records(htone_tensor* x) {
-  htone_tensor* out = NULL;
-  int32_t requires_grad = 0;
-  assert_ok(htone_mul(x, x, &out));
-  assert_ok(htone_tensor_requires_grad(out, &requires_grad));
-  assert_ok(htone_tensor_release(out));
-  return requires_grad;
 }
 
 static htone_tensor* trained_tensor(void) {
