@@ -1,4 +1,4 @@
-/* What the tests of scopes have in common. */
+/* Scopes and tensors for the tests of scopes, and questions about them. */
 #ifndef TEST_SCOPES_H
 #define TEST_SCOPES_H
 
