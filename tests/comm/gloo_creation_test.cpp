@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "comm/control/process_place.h"
+#include "forwarded_store.h"
 #include "gloo_ranks.h"
 #include "sanitizers.h"
 
@@ -85,6 +87,55 @@ TEST(GlooCreation, D10_TheReasonReachesTheRanksThatMadeNoMistake) {
           ASSERT_TRUE(rank.store->wait(keys, 3, 60 * kSecond).ok());
         }
         expect_error(error_of([&] { rank.join(options); }), Code::kComm, {"rank 1", "with size", "4", "5"});
+      },
+      false);
+}
+
+// Waits before this rank reads or swaps a value.
+class StoreThatWaits final : public ForwardedStore {
+ public:
+  StoreThatWaits(KeyValueStore& store, std::string key, std::function<void()> wait)
+      : ForwardedStore(store), key_(std::move(key)), wait_(std::move(wait)) {}
+  Status get(const char* key, int64_t timeout_ns, void* out, size_t capacity, size_t* out_bytes) noexcept override {
+    if (key == key_) wait_();
+    return ForwardedStore::get(key, timeout_ns, out, capacity, out_bytes);
+  }
+  Status compare_set(const char* key, StoreValue expected, StoreValue desired, int32_t* out_swapped) noexcept override {
+    if (key == key_) wait_();
+    return ForwardedStore::compare_set(key, expected, desired, out_swapped);
+  }
+
+ private:
+  const std::string key_;
+  const std::function<void()> wait_;
+};
+
+// Rank 1 has ended before rank 0, which serves the store, gives up; rank 2 looks only then.
+TEST(GlooCreation, D10_TheReasonReachesTheLastRankAlsoWhereAnotherHasEnded) {
+  constexpr int kProcess = 1, kGivesUp = 2;  // counters of the board
+  const GlooRanks ranks(
+      3,
+      [](GlooRank& rank) {
+        auto& counters = rank.board.counters;
+        if (rank.number == 1) {
+          const char* keys[] = {"world/rank/0", "world/rank/2"};
+          ASSERT_TRUE(rank.store->wait(keys, 2, 60 * kSecond).ok());
+          counters[kProcess] = getpid();
+        }
+        StoreThatWaits store(*rank.store, rank.number == 0 ? "world/abort" : "world/rank/1", [&] {
+          if (rank.number == 0 && counters[kProcess] > 0) {
+            EXPECT_TRUE(wait_until([&] { return has_ended(counters[kProcess]); }));
+            ++counters[kGivesUp];
+          }
+          if (rank.number == 2) {
+            EXPECT_TRUE(wait_until([&] { return counters[kGivesUp] > 0; }));
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));  // rank 0 would be gone
+          }
+        });
+        GroupOptions options = rank.options();
+        options.store = &store;
+        options.size = rank.number == 1 ? 5 : 3;
+        expect_error(error_of([&] { rank.join(options); }), Code::kComm, {"rank 1", "with size", "3", "5"});
       },
       false);
 }

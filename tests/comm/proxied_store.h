@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "forwarded_store.h"
 #include "gloo_ranks.h"
 #include "tcp_proxy.h"
 
@@ -14,31 +15,19 @@ namespace halftone {
 
 // Gloo lets the rank with the higher address connect to the other. Rank r has 127.0.0.(r + 1), so a rank's connections
 // to all lower ranks go through proxies of its own.
-class ProxiedStore final : public KeyValueStore {
+class ProxiedStore final : public ForwardedStore {
  public:
   ProxiedStore(KeyValueStore& store, int rank, int size, const Link& link)
-      : store_(store), rank_(rank), size_(size), link_(link) {}
-  void destroy() noexcept override {}
+      : ForwardedStore(store), rank_(rank), size_(size), link_(link) {}
 
-  Status set(const char* key, StoreValue value) noexcept override { return store_.set(key, value); }
   Status get(const char* key, int64_t timeout_ns, void* out, size_t capacity, size_t* out_bytes) noexcept override {
-    Status status = store_.get(key, timeout_ns, out, capacity, out_bytes);
+    Status status = ForwardedStore::get(key, timeout_ns, out, capacity, out_bytes);
     if (!status.ok() || *out_bytes > capacity) return status;
     for (int peer = 0; peer < rank_; ++peer) {
       if (key == "world/address/" + std::to_string(peer)) redirect(static_cast<char*>(out), *out_bytes, peer);
     }
     return status;
   }
-  Status wait(const char* const* keys, int32_t count, int64_t timeout_ns) noexcept override {
-    return store_.wait(keys, count, timeout_ns);
-  }
-  Status add(const char* key, int64_t amount, int64_t* out_sum) noexcept override {
-    return store_.add(key, amount, out_sum);
-  }
-  Status compare_set(const char* key, StoreValue expected, StoreValue desired, int32_t* out_swapped) noexcept override {
-    return store_.compare_set(key, expected, desired, out_swapped);
-  }
-  Status remove(const char* key, int32_t* out_existed) noexcept override { return store_.remove(key, out_existed); }
 
   // To the lower ranks.
   const std::vector<std::unique_ptr<TcpProxy>>& proxies() const { return proxies_; }
@@ -56,7 +45,6 @@ class ProxiedStore final : public KeyValueStore {
     std::memcpy(place, &proxies_.back()->address(), sizeof address);
   }
 
-  KeyValueStore& store_;
   const int rank_;
   const int size_;
   const Link link_;

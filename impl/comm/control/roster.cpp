@@ -19,7 +19,7 @@ namespace halftone {
 namespace {
 
 // Ranks of different builds must not exchange messages. Raise it when a message or an entry changes.
-constexpr int kProtocolVersion = 2;
+constexpr int kProtocolVersion = 3;
 constexpr int kListedRanks = 8;
 // A rank that waits looks this often for the end of the group, and if the processes of so many ranks after it still
 // run.
@@ -263,24 +263,23 @@ Status Roster::blame(const Status& reason) noexcept {
   return result;
 }
 
-// Counts the ranks that know the reason. The store must not end before they do.
-void Roster::linger() noexcept {
-  int64_t told = 0;
-  const std::string place = key("told");
-  if (!options_.store->add(place.c_str(), 1, &told).ok() || !serves_) return;
-  int64_t present = 0;
-  for (int rank = 0; rank < options_.size; ++rank) {
-    std::string text;
-    RosterEntry entry;
-    if (!get(key("rank", rank), 0, &text).ok() || !parse(text, &entry)) continue;
-    const bool is_gone = std::string_view(entry.place) == own_.place && has_ended(entry.process);
-    present += is_gone ? 0 : 1;
-  }
+// The store must not end before the ranks that came know the reason.
+void Roster::linger() {
+  if (!publish("told", "1").ok() || !serves_) return;
   const auto end = std::chrono::steady_clock::now() + kLinger;
-  while (told < present && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (!options_.store->add(place.c_str(), 0, &told).ok()) return;
+  for (int rank = 0; rank < options_.size; ++rank) {
+    while (is_waiting(rank) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
+}
+
+bool Roster::is_waiting(int rank) const {
+  std::string text;
+  RosterEntry entry;
+  if (!get(key("rank", rank), 0, &text).ok() || !parse(text, &entry)) return false;
+  if (std::string_view(entry.place) == own_.place && has_ended(entry.process)) return false;
+  return !get(key("told", rank), 0, &text).ok();
 }
 
 // Without the mark, a restarted rank is told that its place is taken, which is true as well.

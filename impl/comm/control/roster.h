@@ -59,7 +59,9 @@ class Roster {
   Status find_ended() const;
   void find_server();
   Status lost_with_store(const Status& status) const noexcept;
-  void linger() noexcept;
+  void linger();
+  // Came, and has neither ended nor been told why the group does.
+  bool is_waiting(int rank) const;
 
   const GroupOptions& options_;
   const int64_t deadline_ns_;  // on the steady clock
