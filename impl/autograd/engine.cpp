@@ -113,7 +113,10 @@ class Engine {
       }
     }
     if (capture_ != nullptr) capture_->find_needed(visited_);
-    for (const Node* node : visited_) require_saved(*node);
+    for (Node* node : visited_) {
+      require_saved(*node);
+      require_unreserved(*node);
+    }
   }
 
   void visit(Node& node) {
@@ -128,6 +131,12 @@ class Engine {
     if (!node.released_ || !runs(node)) return;
     fail(Code::kState, "tensor", "backward ran through %s before and let its saved tensors go; pass retain_graph",
          node.name());
+  }
+
+  void require_unreserved(Node& node) const {
+    if (!node.is_leaf() || capture_ != nullptr) return;
+    const char* reason = static_cast<AccumulateGrad&>(node).gradient().reserved_because();
+    if (reason != nullptr) fail(Code::kState, "tensor", "%s", reason);
   }
 
   bool needs(const Node& node) const { return capture_ == nullptr || capture_->needs(node); }

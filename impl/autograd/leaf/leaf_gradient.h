@@ -47,6 +47,11 @@ class LeafGradient {
   bool was_scaled() const noexcept { return is_scaled_; }
   bool has_scaled() const noexcept { return exists() && is_scaled_; }
 
+  // While other threads use the values: a backward that would deliver here throws STATE with this text before it
+  // computes anything. Null ends it.
+  void reserve(const char* reason) noexcept { reason_ = reason; }
+  const char* reserved_because() const noexcept { return reason_; }
+
   // The rank whose part of the gradient was not finite before ranks were reduced; -1 if none was, or they were not
   // compared. Lasts until the gradient is dropped.
   int32_t not_finite_rank() const noexcept { return not_finite_rank_; }
@@ -71,6 +76,7 @@ class LeafGradient {
   State state_ = State::kEmpty;
   bool is_scaled_ = false;
   int32_t not_finite_rank_ = -1;
+  const char* reason_ = nullptr;  // of reserve
 };
 
 }  // namespace halftone

@@ -10,6 +10,11 @@
 #include "parallel/rounds/round.h"
 
 namespace halftone::parallel {
+namespace {
+
+constexpr const char* kMarked = "gradients were marked as ready; finish them before a backward";
+
+}  // namespace
 
 // A backward of autograd that has reached the model; owned by the autograd engine.
 struct GradientEngine::Backward final : RefCounted {
@@ -39,6 +44,7 @@ GradientEngine::GradientEngine(const Mesh& mesh, const std::vector<NamedParamete
 }
 
 GradientEngine::~GradientEngine() {
+  if (round_) reserve(nullptr);
   for (const Ref<Hook>& hook : hooks_) hook->remove();
 }
 
@@ -129,7 +135,7 @@ void GradientEngine::shadow_round() {
 
 void GradientEngine::enter_backward() {
   if (is_in_backward_) return;
-  if (round_) fail(Code::kState, options_.name, "gradients were marked as ready; finish them before a backward");
+  if (round_) fail(Code::kState, options_.name, "%s", kMarked);
   const Ref<Backward> backward = make_ref<Backward>(Ref<GradientEngine>::share(this));
   begin_backward();
   call_at_end_of_backward([backward] { backward->owner->finish_backward(); });
@@ -161,7 +167,10 @@ void GradientEngine::mark_ready(const Parameter& parameter) {
   }
   if (!parameter.has_grad()) fail(Code::kState, "parameter", "%s has no gradient", parameter.name());
   if (is_in_backward_) fail(Code::kState, options_.name, "a backward is under way");
-  if (!round_) round_ = make_round();
+  if (!round_) {
+    round_ = make_round();
+    reserve(kMarked);
+  }
   round_->mark_ready(index);
 }
 
@@ -169,7 +178,12 @@ void GradientEngine::finish() {
   if (!round_ || is_in_backward_) {
     fail(Code::kState, options_.name, "no gradient was marked as ready since the last finish");
   }
+  reserve(nullptr);
   finish_round();
+}
+
+void GradientEngine::reserve(const char* reason) noexcept {
+  for (const NamedParameter& named : parameters_) named.parameter->accumulator().gradient().reserve(reason);
 }
 
 void GradientEngine::finish_round() {

@@ -108,6 +108,8 @@ class GradientEngine : public RefCounted {
   void update_buckets();
   Ref<Round> make_round();
   void finish_round();
+  // The gradients of all parameters, or null for none: the threads of the group read and write them.
+  void reserve(const char* reason) noexcept;
   RoundParts parts();
 
   const std::vector<Ref<RefCounted>> owners_;  // of the groups, which go last

@@ -307,9 +307,13 @@ TEST(MarkReady, ABackwardAndMarkedGradientsExcludeEachOther) {
     }
     for (const NamedParameter& named : model->parameters()) named.parameter->zero_grad();
     run_backward_of(loss());
+    const std::vector<float> marked = values_of(last->accumulator().grad());
     for (const NamedParameter& named : model->parameters()) replica->mark_ready(*named.parameter);
+    // Refused before it writes: the group's threads use the gradients now.
     EXPECT_TRUE(contains(error_of([&] { run_backward_of(loss()); }), "finish them before a backward"));
     replica->finish();
+    EXPECT_EQ(values_of(last->accumulator().grad()), marked);
+    run_backward_of(loss());
   });
 }
 
