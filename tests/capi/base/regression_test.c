@@ -118,25 +118,6 @@ static void a_deleter_in_the_middle_of_backward_cannot_change_the_modes(void** s
   assert_values(grad_of(x), 0, 3, 4);
 }
 
-static void a_sampler_of_too_many_numbers_is_refused_or_out_of_memory(void** state) {
-  (void)state;
-  htone_sampler_options options;
-  htone_sampler* sampler = NULL;
-  int64_t index;
-  size_t count;
-  assert_ok(htone_sampler_options_init(&options));
-  options.count = INT64_MAX;
-  options.batch_size = 1;
-  options.world_size = 2;
-  options.drop_last = 0;
-  assert_fails(htone_sampler_create(&options, &sampler), HTONE_ERROR_INVALID_ARGUMENT, "1152921504606846975");
-  options.count = INT64_C(1152921504606846975);
-  assert_ok(htone_sampler_create(&options, &sampler));
-  keep_sampler(sampler);
-  if (HALFTONE_ADDRESS_SANITIZER) return; /* it ends the process where so much memory is asked for */
-  assert_fails(htone_sampler_next(sampler, &index, 1, &count), HTONE_ERROR_OUT_OF_MEMORY, "memory");
-}
-
 /* A24 */
 static void messages_are_utf8_and_texts_end_where_they_are_cut(void** state) {
   (void)state;
@@ -161,7 +142,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_product_too_large_to_count_is_refused),
       cmocka_unit_test(a_write_from_the_tensors_own_memory_is_right),
       cmocka_unit_test(a_deleter_in_the_middle_of_backward_cannot_change_the_modes),
-      cmocka_unit_test(a_sampler_of_too_many_numbers_is_refused_or_out_of_memory),
       cmocka_unit_test(messages_are_utf8_and_texts_end_where_they_are_cut),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
