@@ -148,6 +148,7 @@ Status CudaDevice::allocate(size_t bytes, void** out) noexcept {
   if (error != cudaErrorMemoryAllocation) return status_of(error, "cudaMalloc");
   size_t free = 0;
   size_t total = 0;
+  // Clears the error: the next look at a launch would find it.
   cudaGetLastError();
   cudaMemGetInfo(&free, &total);
   return Status::failure(Code::kOutOfMemory, "%s has no %zu bytes: %zu of its %zu are free", name_, bytes, free, total);

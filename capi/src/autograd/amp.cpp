@@ -38,6 +38,7 @@ DType autocast_dtype(htone_dtype dtype) {
 }
 
 void set_class(AutocastPolicy& policy, Op op, AutocastClass wanted) {
+  // Operations that only move elements keep their dtype; a class would change nothing without a word.
   if (is_computing(op)) return policy.set(op, wanted);
   if (wanted == AutocastClass::kAsIs) return;
   fail(Code::kInvalidArgument, "autocast_class", "autocast_class=%d, expected HTONE_AUTOCAST_AS_IS: %s is never cast",

@@ -83,6 +83,7 @@ void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_le
   const size_t length = text.size();
   *out_length = length;
   if (capacity <= length) {
+    // A caller that ignores the status prints no garbage.
     if (capacity > 0) out[0] = '\0';
     fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, length + 1);
   }
@@ -107,6 +108,7 @@ void copy_options(void* defaults, size_t size, const void* options, ArgumentName
          argument.text(), known);
   }
   const auto* bytes = static_cast<const unsigned char*>(options);
+  // A program of a newer header has a longer structure; it works as long as the new fields have their default, 0.
   for (size_t i = size; i < known; ++i) {
     if (bytes[i] != 0) {
       fail(Code::kUnsupported, argument.text(),

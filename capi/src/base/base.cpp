@@ -34,6 +34,7 @@ const char* htone_status_name(htone_status status) {
       "INTERNAL",
       "NOT_FINITE",
   };
+  // A program may have got the number from a newer library.
   return status >= HTONE_OK && status <= HTONE_ERROR_NOT_FINITE ? kNames[status] : "UNKNOWN";
 }
 

@@ -67,6 +67,7 @@ struct FileResult {
   void give(const SharedState& shared) const {
     about("state_dict", [&] {
       const auto size = static_cast<size_t>(checkpoint::safetensors_size(shared->state, shared->texts));
+      // Set before the check, so that a caller can ask for the size with a capacity of 0.
       *out_length = size;
       if (capacity < size) {
         fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, size);

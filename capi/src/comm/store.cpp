@@ -108,6 +108,7 @@ htone_status htone_store_create_callback(htone_context* context, const htone_sto
     require_memory(out, "out");
     CallbackStore* const store = new CallbackStore(given);
     give_handle(out, make_ref<SharedStore>(OwnedStore(store)));
+    // Last: if the handle cannot be made, the user data stay the caller's.
     store->set_destroy(destroy);
   });
 }

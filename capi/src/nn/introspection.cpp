@@ -126,6 +126,7 @@ htone_status htone_parameter_shape(htone_parameter* parameter, int64_t* out_shap
 
 htone_status htone_parameter_dtype(htone_parameter* parameter, htone_dtype* out_dtype) {
   return Pure(
+      // A split weight is FP32 in two parts of 16 bits.
       [](const Parameter& own) { return own.weights().is_split() ? DType::kF32 : own.weights().tensor().dtype(); },
       parameter, out_dtype);
 }

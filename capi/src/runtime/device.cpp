@@ -20,6 +20,7 @@ Ref<DeviceReference> find_device(Context& context, const char* name) {
 }
 
 htone_memory_stats memory_stats(const ContextDevice& device) {
+  // One copy under the allocator's lock, so that the numbers fit together.
   const MemoryStats stats = device.allocator->stats();
   htone_memory_stats result = {};
   result.current = stats.current;

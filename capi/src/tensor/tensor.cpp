@@ -79,6 +79,7 @@ Tensor arange_of(ContextDevice& device, DType dtype, double start, double end, d
 
 Ref<DeviceReference> device_of(const Tensor& tensor) { return make_ref<DeviceReference>(tensor.device()); }
 
+// An empty tensor may share a block with others, whose address would invite a read.
 void* data_of(const Tensor& tensor) { return tensor.numel() == 0 ? nullptr : tensor.data(); }
 
 size_t byte_count(const Tensor& tensor, DType dtype) { return static_cast<size_t>(tensor.numel()) * size_of(dtype); }

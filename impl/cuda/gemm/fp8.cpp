@@ -142,6 +142,8 @@ GemmSchedule schedule_fp8(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
   if (args.c.numel() == 0) return schedule;
   Choices choices;
+  // Products of bytes have conditions on sizes and layouts, which differ by device. Else the codes are widened to BF16,
+  // and where cuBLASLt has no algorithm for these either, a kernel of this library multiplies.
   if (!choose(stream, args, Fp8Way::kBytes, &choices, &schedule)) {
     advise(args, device_of(stream).capability);
     choose(stream, args, Fp8Way::kWidened, &choices, &schedule);

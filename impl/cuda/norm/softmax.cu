@@ -41,6 +41,7 @@ HALFTONE_DEVICE void softmax_row(const RowReader<T, 2>& row) {
     sum += combined<Plus>(exps);
   });
   sum = sum_row<T>(sum);
+  // One division for a row, and not one for each element.
   const C end = kind == Kind::kSoftmax ? C(1) / sum : std::log(sum);
   values.each(row.tiles(), tile, [&](int64_t k, C(&x)[kTile]) {
 #pragma unroll

@@ -73,6 +73,7 @@ Status sum(Stream& stream, const View& in, double scale, Store store, const View
 
 Status product(Stream& stream, const View& in, const View& out) noexcept {
   if (is_float(in.dtype) || is_float(out.dtype)) {
+    // In double the product of FP32 factors may leave FP32's range on the way, and return to it.
     return fold(stream, ProductOfTerms<double>{elements_of(out)}, {&in}, {&out});
   }
   return fold(stream, ProductOfTerms<int64_t>{elements_of(out)}, {&in}, {&out});

@@ -33,8 +33,10 @@ struct VarianceOfTerms {
   template <class Terms, class Combine>
   HALFTONE_DEVICE SetMoments of_group(const Group& group, const Terms& terms, const Combine&) const {
     const SetMoments plain = moments_of(group, terms, 1.0);
+    // Squares of narrower numbers stay within double's range.
     if (!is_wide) return plain;
     const bool is_out = terms.count() > 0 && needs_scale(plain.mean, plain.squares);
+    // All threads of a block take part in the second pass, since it reduces over the block.
     if (!Group::any_in_block(is_out)) return plain;
     const double scale = scale_of_sums<double>(plain.squares);
     const SetMoments scaled = moments_of(group, terms, scale);
@@ -49,6 +51,7 @@ struct VarianceOfTerms {
 
  private:
   HALFTONE_DEVICE double result(double squares) const {
+    // squares_of_root: the root of the sum, negated, where the sum itself would leave the range.
     if (squares < 0.0) {
       const double deviation = -squares / std::sqrt(divisor);
       return takes_root ? deviation : deviation * deviation;

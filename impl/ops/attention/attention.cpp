@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
 
+// The dtype of the sums' logarithms: in 16 bits, backward would divide by a rounded sum.
 DType sum_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 const AttentionKernels& kernels_of(ContextDevice& device) {
@@ -64,11 +65,13 @@ struct AttentionBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const AttentionOperands operands = saved.unpack();
     const Tensor& result = output.unpack();
+    // Without keys, the output is 0 whatever the operands hold.
     if (result.numel() == 0 || operands.k.numel() == 0) return set_zeros(operands, inputs);
     const AttentionArgs args = args_of(operands, settings);
     const AttentionSaved results = {
         .grad_output = grads[0].view(), .output = result.view(), .log_sums = log_sums.unpack().view()};
     if (inputs.needs(3)) inputs.set(3, mask_gradient(args, results, operands.mask));
+    // One kernel computes both gradients from the same scores.
     const bool needs_keys = inputs.needs(1) || inputs.needs(2);
     if (!inputs.needs(0) && !needs_keys) return;
     const Tensor grad_q = inputs.needs(0) ? empty_in_order_of(operands.q, operands.q.shape()) : Tensor();
@@ -154,6 +157,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const AttentionSettings settings = settings_of(operands, options);
   Shape shape = cast_q.shape();
   shape[shape.rank() - 1] = cast_v.size(shape.rank() - 1);
+  // A sum over no key is 0; the kernel's softmax of nothing would be NaN.
   const bool has_keys = cast_k.numel() > 0;
   Tensor result = has_keys ? empty_in_order_of(cast_q, shape) : full(cast_q.device(), cast_q.dtype(), shape, 0.0);
   Tensor log_sums;
@@ -162,6 +166,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
     saved = SavedOperands(operands);
     log_sums = empty(cast_q.device(), sum_dtype(cast_q.dtype()), Shape(shape.begin(), shape.rank() - 1),
                      Category::kActivations);
+    // Recomputation keeps these: they have the size of the input, and cost the most.
     keep_costly_result(result);
     keep_costly_result(log_sums);
   }

@@ -50,6 +50,7 @@ void require_broadcast(const Tensor& a, const char* a_name, const Tensor& b, con
        ShapeText(a.shape()).text, b_name, ShapeText(b.shape()).text);
 }
 
+// Queries of several heads may share the keys of one (grouped queries): the counts divide.
 void require_heads(const Tensor& q, const Tensor& k) {
   const int64_t heads = size_from_end(q, 3);
   const int64_t kv_heads = size_from_end(k, 3);
@@ -126,6 +127,7 @@ void require_attention(const AttentionOperands& operands) {
   require_same_leading(k, "k", v, "v", 1, "dimension");
   require_heads(q, k);
   require_same_size(q, "q", k, "k", 1);
+  // The default scale would divide by 0.
   if (size_from_end(q, 1) == 0) fail(Code::kShapeMismatch, "q", "q.shape[%d]=0, expected at least 1", q.rank() - 1);
   if (mask.defined()) require_mask(operands);
 }

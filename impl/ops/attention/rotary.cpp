@@ -20,6 +20,7 @@ void require_rotary(const Tensor& input, const Tensor& positions) {
     fail(Code::kShapeMismatch, "input", "input %s has %d dimensions, expected at least 2",
          ShapeText(input.shape()).text, rank);
   }
+  // Pairs of elements are rotated.
   if (input.size(rank - 1) % 2 != 0) {
     fail(Code::kShapeMismatch, "input", "input.shape[%d]=%lld, expected an even number", rank - 1,
          static_cast<long long>(input.size(rank - 1)));
@@ -49,6 +50,7 @@ Tensor rotated(const Rotary& rotary, const Tensor& input, const Tensor& position
   return result;
 }
 
+// A rotation is orthogonal: its transpose is the rotation by the negative angle.
 struct RotaryBackward final : Node {
   SavedTensor positions;
   bool has_positions = false;

@@ -125,6 +125,7 @@ void require_conv_options(const ConvKind& kind, const ConvOptions& options) {
   require_window(options.window, kind.dims);
   for (int d = 0; d < 2; ++d) {
     const int64_t value = options.output_padding[d];
+    // Up to max(stride, dilation) sizes of an image give a convolution of one size; the option chooses among them.
     const bool counts = kind.transposes && d >= 2 - kind.dims;
     const int64_t limit = counts ? std::max(options.window.stride[d], options.window.dilation[d]) : 1;
     if (value < 0 || value >= limit) {

@@ -59,6 +59,7 @@ void require_conv_channels(const ConvKind& kind, const ConvOperands& operands, i
 void set_bias_gradient(const char* operation, InputGrads& inputs, int input, const Tensor& grad, DType dtype) {
   const int64_t channels = grad.size(1);
   const auto add_positions = [&](const Tensor& target, Store store) {
+    // The sum's result has size 1 in each dimension but that of the channels.
     View out = target.view();
     out.shape = out.strides = Shape();
     for (int i = 0; i < grad.rank(); ++i) {

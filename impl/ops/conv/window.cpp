@@ -43,6 +43,7 @@ WindowSteps steps_along(const ConvWindow& window, int dim) {
 
 void require_window(const ConvWindow& window, int dims) {
   for (int d = 0; d < 2; ++d) require_steps(steps_along(window, d));
+  // Windows of one dimension lie in an image of height 1.
   if (dims == 1 && (window.stride[0] != 1 || window.padding[0] != 0 || window.dilation[0] != 1)) {
     fail(Code::kInvalidArgument, "options",
          "options.stride_h=%lld, padding_h=%lld, dilation_h=%lld, expected 1, 0, 1: there is no height",
@@ -64,6 +65,7 @@ int64_t window_positions(const WindowSteps& steps, int64_t size, const NamedKern
          static_cast<long long>(padded));
   }
   const int64_t positions = (available - reach - 1) / stride + 1;
+  // A window that begins behind the elements would hold padding alone. PyTorch leaves it out, too.
   const bool last_begins_behind = (positions - 1) * stride >= size + steps.padding;
   return last == LastWindow::kCut && last_begins_behind ? positions - 1 : positions;
 }

@@ -7,6 +7,7 @@
 namespace halftone {
 
 AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
+  // A policy of f32 casts nothing: a program can switch mixed precision off by its policy.
   for (int i = 0; i < kOpCount; ++i) {
     table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_autocast_class(static_cast<Op>(i));
   }
@@ -15,6 +16,7 @@ AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
 Tensor autocast_read(const Tensor& tensor, DType dtype) {
   if (dtype == tensor.dtype()) return tensor;
   const int64_t bytes = tensor.numel() * static_cast<int64_t>(size_of(dtype));
+  // For a program that asks which casts its steps pay for.
   const auto count = [&](std::atomic<int64_t> AutocastPolicy::CastBytes::*kind) {
     if (under_autocast()) (scope().autocast->cast_bytes().*kind).fetch_add(bytes, std::memory_order_relaxed);
   };

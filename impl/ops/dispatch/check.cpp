@@ -21,6 +21,7 @@ void require_arithmetic(const Tensor& tensor, const char* argument) {
 }
 
 void require_whole(double number, const char* argument, DType dtype) {
+  // 2^63 is the first double that no i64 holds.
   if (std::trunc(number) != number || std::fabs(number) >= 0x1p63) {
     fail(Code::kInvalidArgument, argument, "%s=%g, expected a whole number within 64 bits for %s; cast the tensor",
          argument, number, name_of(dtype));
@@ -37,6 +38,7 @@ void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, co
 
 void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
   if (&a.device() == &b.device()) return;
+  // Two contexts have a device of one name each, but share no memory.
   const bool same_context = a.device().context == b.device().context;
   fail(Code::kDevice, b_name, "%s is on %s and %s on %s%s", a_name, a.device().device->name(), b_name,
        b.device().device->name(), same_context ? "" : " of another context");

@@ -60,6 +60,7 @@ void require_operands(const Tensor& a, const Tensor& b, const ScaledOperands& op
   require_bias(operands.bias, b);
   require_result(a, operands.scale_out, dtype);
   require_written_scale(a, "a", operands.amax, "amax");
+  // Kernels read the scales while they write amax.
   require_apart(operands.amax, operands.scale_a, "scale_a");
   require_apart(operands.amax, operands.scale_b, "scale_b");
   require_apart(operands.amax, operands.scale_out, "scale_out");

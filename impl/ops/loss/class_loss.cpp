@@ -59,6 +59,7 @@ void require_class_indices(const Tensor& logits, const char* name, const Tensor&
        name, ShapeText(logits.shape()).text, ShapeText(expected).text);
 }
 
+// The kernels take rows whose elements are the classes.
 Tensor with_classes_last(const Tensor& logits) {
   if (logits.rank() <= 2) return logits;
   Shape order = {0};
@@ -101,6 +102,7 @@ ReducedRows reduce_rows(const char* operation, const ClassLossRows& rows, LossRe
   if (reduction == LossReduction::kSum) return {apply_sum(operation, losses, all, 1, losses.dtype()), {}};
   // Large losses have a sum beyond their dtype, but not a mean.
   const bool is_wide = losses.dtype() == DType::kF64;
+  // A power of 2, so that it rounds nothing.
   const double share = is_wide ? 1.0 / static_cast<double>(std::bit_ceil(static_cast<uint64_t>(losses.numel()))) : 1.0;
   const Tensor sum = apply_sum(operation, losses, all, share, DType::kF64);
   const Tensor total = apply_sum(operation, rows.row_weights, all, 1, losses.dtype());

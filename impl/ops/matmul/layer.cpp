@@ -41,6 +41,7 @@ Shape shape_of_rows(const Tensor& tensor) {
 Tensor as_rows(const Tensor& tensor) { return reshaped(tensor, shape_of_rows(tensor)); }
 
 RowsView::RowsView(const Tensor& tensor) {
+  // The usual case, without a second tensor: rows of a contiguous tensor are a matter of shape.
   if (tensor.is_contiguous()) {
     view_ = tensor.view();
     view_.shape = shape_of_rows(tensor);
