@@ -65,6 +65,7 @@ PYTHON_BY_HAND = {
     "htone_error_info_init": "HalftoneException",
     "htone_debug_live_handles": "live_handles",
     "htone_device_create": "Device.__init__",
+    "htone_interrupt_set_callback": "watch_interrupts",
     "htone_keep": "keep",
     "htone_tensor_from_buffer_strided": "from_buffer",
     "htone_tensor_data": "Tensor.numpy",

@@ -29,6 +29,10 @@ class CallLog {
   // Must be called when the call has succeeded.
   void succeed() noexcept { has_succeeded_ = true; }
 
+  // The program has interrupted the call (core/interrupt.h), which fails.
+  void mark_ending() noexcept { is_ending_ = true; }
+  bool is_ending() const noexcept { return is_ending_; }
+
   // Registers `action`, which must not throw, to run if this thread's current call fails. Outside of a call it is
   // dropped. If there is no memory to register it, it runs at once, and OUT_OF_MEMORY is thrown.
   template <class Action>
@@ -89,6 +93,7 @@ class CallLog {
   Steps for_failure_;
   Steps for_success_;
   bool has_succeeded_ = false;
+  bool is_ending_ = false;
 };
 
 }  // namespace halftone

@@ -73,6 +73,7 @@ struct Thread {
   capi::GivenHandles* given_handles = nullptr;
   capi::ScopeStack* scope_stack = nullptr;        // that this thread has entered
   capi::ScopeStack* outer_scope_stack = nullptr;  // that it had entered when the innermost callback under way began
+  bool decides_interruption = false;              // the callback of core/interrupt.h runs
   uint64_t storage_mark = 0;                      // that new storages get (tensor/storage.h); 0: none
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "runtime/allocator.h"
 #include "runtime/context.h"
 #include "runtime/recorded_step.h"
@@ -31,6 +32,7 @@ Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
     : context_(Ref<Context>::share(device.context)), device_(device), allocation_(allocation) {}
 
 Ref<Storage> Storage::allocate(ContextDevice& device, size_t bytes, Category category) {
+  check(interruption());
   // The object is made first: nothing may fail once the block is allocated.
   Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, {}));
   if (bytes == 0) return storage;

@@ -94,6 +94,10 @@ class SlowGroup final : public ProcessGroup {
       const std::lock_guard lock(state_->mutex);
       return state_->is_done;
     }
+    bool wait_for(int64_t ns) noexcept override {
+      std::unique_lock lock(state_->mutex);
+      return state_->changed.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return state_->is_done; });
+    }
     Status wait() noexcept override {
       std::unique_lock lock(state_->mutex);
       state_->changed.wait(lock, [&] { return state_->is_done; });

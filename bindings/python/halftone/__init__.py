@@ -24,7 +24,7 @@ from .errors import *  # noqa: F403
 from .operations import OPERATIONS as _OPERATIONS
 
 _HIDDEN = {"batches_of_function", "borrow_buffer", "borrow_module", "keep_handle", "make_capsule", "read_memory",
-           "share_memory", "store_of_functions", "take_capsule", "weakref"}
+           "share_memory", "store_of_functions", "take_capsule", "watch_signal", "weakref"}
 _ADOPTED = [name for name, value in vars(_generated).items()
             if not name.startswith("_") and name not in _HIDDEN and callable(value)]
 
@@ -42,6 +42,7 @@ from . import callers, custom, modules, tensors  # noqa: E402, F401, I001
 from . import comparisons, conversions, creation, grad_mode, inplace, reductions, registry  # noqa: E402, F401
 from . import serialization, shapes, threads  # noqa: E402, F401
 from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
+from .interrupts import watch_interrupts  # noqa: E402
 from .devices import default_device, set_default_device  # noqa: E402
 from .dtypes import CONSTANTS, TYPES_OF_PYTHON, finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: E402
 from . import nn, optim, amp, utils  # noqa: E402
@@ -49,6 +50,7 @@ from .utils.data import DataLoader, TensorDataset  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
 inplace.add_methods()
+watch_interrupts()
 globals().update(registry.FUNCTIONS)
 globals().update(CONSTANTS)
 
@@ -57,4 +59,4 @@ __all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, *(name for name in regist
            *(name for name in CONSTANTS if name not in TYPES_OF_PYTHON), "DataLoader", "TensorDataset", "amp",
            "autocast", "default_device", "deferred_init", "detect_anomaly", "finfo", "from_buffer", "from_dlpack",
            "from_numpy", "get_default_dtype", "iinfo", "keep", "nn", "no_grad", "optim", "scope", "set_default_device",
-           "set_default_dtype", "tensor", "utils"]
+           "set_default_dtype", "tensor", "utils", "watch_interrupts"]

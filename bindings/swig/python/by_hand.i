@@ -45,6 +45,8 @@ inline int64_t live_handles() {
 /* An object's address is its handle. */
 inline void keep_handle(void* thing) { check(htone_keep(thing)); }
 
+inline bool watch_signal(unsigned long main_thread) { return watch_interrupts(main_thread); }
+
 inline void read_memory(Tensor* tensor, Dtype dtype, const WritableMemory& memory) {
   check(htone_tensor_read(tensor, htone_dtype(dtype), memory.data, memory.size));
 }

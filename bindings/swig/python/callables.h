@@ -66,6 +66,21 @@ struct ArgumentToPython {
   }
 };
 
+// Takes Python's exception. Returns its number, under which halftone.errors keeps it until the call of the library
+// fails.
+inline htone_status store_exception(bool may_time_out) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace != nullptr) PyException_SetTraceback(value, trace);
+  const Object owned_type(type), owned_value(value), owned_trace(trace);
+  const Object stored(call_python("halftone.errors", "store", "Oi", value, int(may_time_out)));
+  int number = HTONE_ERROR_CALLBACK;
+  const char* text = nullptr;
+  if (!stored || !PyArg_ParseTuple(stored.get(), "is", &number, &text)) PyErr_Clear();
+  return htone_error_set(htone_status(number), text == nullptr ? "an exception of Python" : text);
+}
+
 class PythonCallable final : public Callable {
  public:
   explicit PythonCallable(PyObject* function) : function_(function) { Py_INCREF(function); }
@@ -149,20 +164,6 @@ class PythonCallable final : public Callable {
       result->references.push_back(tensor);
     }
     return true;
-  }
-
-  // Returns the number of the exception, which halftone.errors keeps until the call of the library fails.
-  static htone_status store_exception(bool may_time_out) {
-    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace != nullptr) PyException_SetTraceback(value, trace);
-    const Object owned_type(type), owned_value(value), owned_trace(trace);
-    const Object stored(call_python("halftone.errors", "store", "Oi", value, int(may_time_out)));
-    int number = HTONE_ERROR_CALLBACK;
-    const char* text = nullptr;
-    if (!stored || !PyArg_ParseTuple(stored.get(), "is", &number, &text)) PyErr_Clear();
-    return htone_error_set(htone_status(number), text == nullptr ? "an exception of Python" : text);
   }
 
   htone_status report_exception() {

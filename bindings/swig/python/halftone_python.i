@@ -8,6 +8,7 @@
 #include "caller_objects.h"
 #include "exchange.h"
 #include "halftone/halftone.h"
+#include "interrupt.h"
 %}
 
 %include "stdint.i"

@@ -1,7 +1,10 @@
 #include "halftone/base.h"
 
 #include "base/call.h"
+#include "core/foreign_function.h"
+#include "core/interrupt.h"
 #include "core/log.h"
+#include "halftone/interrupt.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -11,6 +14,25 @@ static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_ERROR_DEVICE);
 static_assert(static_cast<int32_t>(Code::kState) == HTONE_ERROR_STATE);
 static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_ERROR_INTERNAL);
 static_assert(static_cast<int32_t>(Code::kNotFinite) == HTONE_ERROR_NOT_FINITE);
+
+namespace {
+
+class CallersInterrupter final : public Interrupter {
+ public:
+  CallersInterrupter(htone_interrupt_fn callback, void* user, void (*destroy)(void* user))
+      : callback_(callback), user_(user), destroy_(destroy) {}
+  ~CallersInterrupter() override {
+    if (destroy_) destroy_(user_);
+  }
+  int32_t decide() noexcept override { return callback_ ? callback_(user_) : HTONE_ERROR_CANCELLED; }
+
+ private:
+  const ForeignFunction<htone_status(void*)> callback_;
+  void* const user_;
+  const ForeignFunction<void(void*)> destroy_;
+};
+
+}  // namespace
 
 const char* htone_status_name(htone_status status) {
   static constexpr const char* kNames[] = {
@@ -68,4 +90,13 @@ htone_status htone_debug_describe_handles(char* out_text, size_t capacity, size_
 
 htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {
   return guard([&] { set_log_receiver(callback, user, destroy); });
+}
+
+htone_status htone_interrupt_set_callback(const volatile int32_t* flag, htone_interrupt_fn callback, void* user,
+                                          void (*destroy)(void* user)) {
+  return guard([&] {
+    Ref<Interrupter> interrupter;
+    if (callback != nullptr || destroy != nullptr) interrupter = make_ref<CallersInterrupter>(callback, user, destroy);
+    set_interrupt(flag, std::move(interrupter));
+  });
 }

@@ -8,6 +8,7 @@
 #include "base/objects.h"
 #include "comm/group/group.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "tensor/tensor.h"
 
 struct htone_work;
@@ -37,8 +38,9 @@ class GroupWork final : public RefCounted {
   }
 
   bool is_done() const noexcept { return work_->is_done(); }
-  // Throws the operation's error.
+  // Throws the operation's error. If the program interrupts the call, the operation goes on.
   void wait() const {
+    while (may_be_interrupted() && !work_->wait_for(kInterruptLookNs)) check(interruption());
     const Status status = work_->wait();
     if (tensors_.out.defined()) tensors_.out.bump_version();
     for (const Tensor& tensor : tensors_.received) tensor.bump_version();

@@ -1,5 +1,7 @@
 #include "comm/collectives/pending_work.h"
 
+#include <chrono>
+
 #include "core/foreign_function.h"
 
 namespace halftone {
@@ -14,6 +16,13 @@ bool PendingWork::is_done() noexcept {
   if (!owner_.is_here()) return true;
   const std::lock_guard lock(mutex_);
   return is_done_;
+}
+
+bool PendingWork::wait_for(int64_t ns) noexcept {
+  if (!owner_.is_here()) return true;
+  const CancellationGuard no_cancellation;
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return is_done_; });
 }
 
 Status PendingWork::wait() noexcept {

@@ -20,6 +20,7 @@ class PendingWork : public RefCounted, public Work {
 
   void destroy() noexcept final { release(); }
   bool is_done() noexcept final;
+  bool wait_for(int64_t ns) noexcept final;
   Status wait() noexcept final;
   // Group threads read and write memory that the caller's thread sees, and its kernels run in calls that it makes.
   Status wait_on(Stream&) noexcept override { return wait(); }

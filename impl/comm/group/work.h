@@ -12,6 +12,8 @@ class Work {
   // Releases the handle. The operation itself goes on: its memory must stay valid until it is done, so wait first.
   virtual void destroy() noexcept = 0;
   virtual bool is_done() noexcept = 0;
+  // Blocks the calling thread until the operation is done, for `ns` at most, and returns is_done().
+  virtual bool wait_for(int64_t ns) noexcept = 0;
   // Blocks the calling thread until the operation is done, and returns the operation's result.
   virtual Status wait() noexcept = 0;
   // Work queued on `stream` after this call runs after the operation. A group without streams of its own blocks the

@@ -19,6 +19,7 @@ class DoneWork final : public Work {
  public:
   void destroy() noexcept override {}
   bool is_done() noexcept override { return true; }
+  bool wait_for(int64_t) noexcept override { return true; }
   Status wait() noexcept override { return {}; }
   Status wait_on(Stream&) noexcept override { return {}; }
 };

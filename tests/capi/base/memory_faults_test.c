@@ -3,7 +3,11 @@
  * the run's model. For every k, the k-th allocation fails, either once or with all later ones. The call that meets the
  * failure returns OUT_OF_MEMORY and has changed nothing, the same call without the failure succeeds, and the run ends
  * bitwise equal to one that never failed. A failure does not count if the library makes up for it, by a retry or with
- * fewer threads. */
+ * fewer threads.
+ *
+ * A program may interrupt a call wherever it makes a tensor: each of these places fails in the same way, with
+ * CANCELLED.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +36,18 @@ typedef struct Trial {
   int calls;
   int failures;
   const char* failed_call;
+  htone_status code; /* of the failure */
 } Trial;
+
+/* The answer to the k-th question, if a call is to end, is yes. */
+static volatile int32_t interrupt_flag;
+static int64_t asked, interrupted_at = -1;
+static int is_in_call;
+
+static htone_status answer(void* user) {
+  (void)user;
+  return is_in_call && asked++ == interrupted_at ? HTONE_ERROR_CANCELLED : HTONE_OK;
+}
 
 /* A partly built run has no fingerprint. */
 static uint64_t print_of(const Trial* trial) { return trial->run.scaler != NULL ? fingerprint(&trial->run) : 0; }
@@ -41,20 +56,22 @@ static void begin_call(Trial* trial) {
   assert_true(trial->calls < kMaxCalls);
   if (trial->is_clean) trial->prints[trial->calls] = print_of(trial);
   watch_allocations();
+  is_in_call = 1;
 }
 
 /* Returns 1 if the call succeeded. After a failure it checks that nothing has changed and turns further failures
  * off. */
 static int end_call(Trial* trial, htone_status status, const char* call) {
   ignore_allocations();
+  is_in_call = 0;
   const int index = trial->calls++;
   if (status == HTONE_OK) return 1;
   ++trial->failures;
   trial->failed_call = call;
-  if (trial->is_clean || status != HTONE_ERROR_OUT_OF_MEMORY)
-    check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
+  if (trial->is_clean || status != trial->code) check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
   if (print_of(trial) != trial->prints[index]) fail_msg("%s changed the run although it failed", call);
   fail_allocation(-1, 0);
+  interrupted_at = -1;
   ignore_allocations();
   return 0;
 }
@@ -190,7 +207,8 @@ static void remove_checkpoint(const char* folder) {
 
 static void expect_the_same_run(int64_t call, int for_ever, const Trial* clean, uint64_t end, int64_t* made_up_for) {
   const int64_t handles = live_handles();
-  Trial trial = {.folder = empty_folder(call * 2 + for_ever), .prints = clean->prints};
+  Trial trial = {
+      .folder = empty_folder(call * 2 + for_ever), .prints = clean->prints, .code = HTONE_ERROR_OUT_OF_MEMORY};
   fail_allocation(call, for_ever);
   ignore_allocations();
   const uint64_t print = pass(&trial);
@@ -239,12 +257,39 @@ static void m1_m2_any_allocation_may_fail_while_memory_of_objects_is_kept(void**
   setenv("HALFTONE_OBJECT_POOL", "0", 1);
 }
 
+static void any_call_may_be_interrupted_where_it_makes_a_tensor(void** state) {
+  (void)state;
+  static uint64_t prints[kMaxCalls];
+  fail_allocation(-1, 0);
+  ignore_allocations();
+  assert_ok(htone_interrupt_set_callback(&interrupt_flag, answer, NULL, NULL));
+  interrupt_flag = 1;
+  asked = 0;
+  Trial clean = {.folder = empty_folder(-1), .prints = prints, .is_clean = 1};
+  const uint64_t end = pass(&clean);
+  const int64_t questions = asked;
+  remove_checkpoint(clean.folder);
+  assert_true(questions > 100);
+  for (int64_t k = 0; k < questions; k += kStride) {
+    Trial trial = {.folder = empty_folder(k), .prints = prints, .code = HTONE_ERROR_CANCELLED};
+    asked = 0;
+    interrupted_at = k;
+    if (pass(&trial) != end || trial.failures != 1) {
+      fail_msg("question %lld: %d calls failed, in %s", (long long)k, trial.failures,
+               trial.failed_call != NULL ? trial.failed_call : "no call");
+    }
+    remove_checkpoint(trial.folder);
+  }
+  assert_ok(htone_interrupt_set_callback(NULL, NULL, NULL, NULL));
+}
+
 int main(int argc, char** argv) {
   /* Uses files in memory if possible: thousands of saves need not reach a disk. */
   setenv("TMPDIR", "/dev/shm", 0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail),
       cmocka_unit_test(m1_m2_any_allocation_may_fail_while_memory_of_objects_is_kept),
+      cmocka_unit_test(any_call_may_be_interrupted_where_it_makes_a_tensor),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

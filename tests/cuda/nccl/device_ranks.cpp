@@ -59,6 +59,7 @@ class CopiedWork final : public Work {
 
   void destroy() noexcept override { delete this; }
   bool is_done() noexcept override { return work_->is_done(); }
+  bool wait_for(int64_t ns) noexcept override { return work_->wait_for(ns); }
   Status wait() noexcept override {
     Status status = work_->wait();
     return status.ok() ? out_range_->read_back(out_) : status;
@@ -88,6 +89,7 @@ class CopiedBatch final : public Work {
 
   void destroy() noexcept override { delete this; }
   bool is_done() noexcept override { return work_->is_done(); }
+  bool wait_for(int64_t ns) noexcept override { return work_->wait_for(ns); }
   Status wait() noexcept override {
     Status status = work_->wait();
     for (size_t i = 0; i < transfers_.size() && status.ok(); ++i) {
