@@ -165,7 +165,7 @@ class Reader:
         elif target == "void":
             argument.role = "bytes"
             argument.length = self.next_named(index, "size")
-        elif target.startswith("DL"):
+        elif target.startswith("DL") or "volatile" in argument.type:  # memory that the library reads later, too
             argument.role = "pointer"
 
     def assign_result(self, index: int, argument: Argument, target: str, depth: int) -> None:

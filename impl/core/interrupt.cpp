@@ -10,19 +10,19 @@ namespace halftone {
 namespace {
 
 // Never destroyed: other threads may be in calls while the process exits.
-struct Slot {
+struct InterruptSlot {
   ForkMutex mutex;
   Ref<Interrupter> interrupter;
 };
-Slot& slot() {
-  static Slot* const slot = new Slot;
+InterruptSlot& interrupt_slot() {
+  static InterruptSlot* const slot = new InterruptSlot;
   return *slot;
 }
 
 }  // namespace
 
 void set_interrupt(InterruptFlag* flag, Ref<Interrupter> interrupter) {
-  Slot& current = slot();
+  InterruptSlot& current = interrupt_slot();
   std::unique_lock lock(current.mutex);
   std::swap(current.interrupter, interrupter);
   interrupt_flag.store(flag, std::memory_order_release);
@@ -35,7 +35,7 @@ void set_interrupt(InterruptFlag* flag, Ref<Interrupter> interrupter) {
 Status ask_for_interruption() noexcept {
   CallLog* const log = thread().call_log;
   if (log == nullptr || log->is_ending() || thread().decides_interruption) return {};
-  Slot& current = slot();
+  InterruptSlot& current = interrupt_slot();
   std::unique_lock lock(current.mutex);
   const Ref<Interrupter> interrupter = current.interrupter;
   lock.unlock();

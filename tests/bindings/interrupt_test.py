@@ -48,7 +48,7 @@ class Interrupts(Counted):
         raise KeyboardInterrupt
 
     def test_end_a_wait(self):
-        store = ht.Store.create_memory()
+        store = ht.Store.memory(ht.Context.default_context())
         self.handle(self.raise_once)
         with Sender(), self.assertRaises(KeyboardInterrupt):
             store.get("never", FOREVER)
@@ -68,7 +68,7 @@ class Interrupts(Counted):
         del model, x
 
     def test_a_handler_that_returns_lets_the_call_go_on(self):
-        store = ht.Store.create_memory()
+        store = ht.Store.memory(ht.Context.default_context())
         seen = []
 
         def note(number, frame):
@@ -86,7 +86,7 @@ class Interrupts(Counted):
         self.assertFalse(ht.watch_interrupts())
 
     def test_another_thread_is_not_interrupted(self):
-        store = ht.Store.create_memory()
+        store = ht.Store.memory(ht.Context.default_context())
         values, signals = [], []
         self.handle(lambda number, frame: signals.append(number))
         thread = threading.Thread(target=lambda: values.append(store.get("name", FOREVER)))

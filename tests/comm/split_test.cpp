@@ -1,4 +1,5 @@
 #include "comm/group/group.h"
+#include "comm/group/shared_store.h"
 #include "host_tensor.h"
 #include "ranks.h"
 

@@ -13,6 +13,7 @@
 
 #include "backend/chunks.h"
 #include "comm/group/agreement.h"
+#include "comm/group/shared_store.h"
 #include "comm/ranks.h"
 #include "tensor/factory.h"
 #include "tensor/state_dict.h"

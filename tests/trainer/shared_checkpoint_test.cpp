@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "autograd/weights/weights.h"
+#include "comm/group/shared_store.h"
 #include "comm/ranks.h"
 #include "nn/linear.h"
 #include "optim/sgd.h"

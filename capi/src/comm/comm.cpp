@@ -4,6 +4,7 @@
 
 #include "base/call.h"
 #include "comm/group/group.h"
+#include "comm/group/shared_store.h"
 #include "comm/group_options.h"
 #include "comm/handles.h"
 #include "comm/seconds.h"

@@ -7,8 +7,8 @@ struct htone_group;
 struct htone_store;
 
 namespace halftone {
-class SharedStore;  // comm/group.h
-class Group;        // comm/group.h
+class SharedStore;  // comm/group/shared_store.h
+class Group;        // comm/group/group.h
 }  // namespace halftone
 
 namespace halftone::capi {

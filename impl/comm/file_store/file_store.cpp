@@ -10,7 +10,6 @@
 #include "comm/group/groups.h"
 #include "comm/guarded.h"
 #include "core/foreign_function.h"
-#include "core/interrupt.h"
 
 namespace halftone {
 namespace {
@@ -122,7 +121,6 @@ class FileStore final : public KeyValueStore {
     Pause pause(deadline);
     while (true) {
       if (std::optional<std::string> value = folder_.read(name)) return std::move(*value);
-      check(interruption());
       if (!pause.wait()) fail(Code::kTimeout, "key", "no process set \"%.64s\" until the deadline", key);
     }
   }

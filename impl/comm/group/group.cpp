@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/group/registry.h"
+#include "comm/group/shared_store.h"
 #include "comm/group/siblings.h"
 #include "core/error.h"
 

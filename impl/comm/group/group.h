@@ -14,16 +14,8 @@
 
 namespace halftone {
 
-class Siblings;  // comm/group/siblings.h
-
-class SharedStore final : public RefCounted {
- public:
-  explicit SharedStore(OwnedStore store) : store_(std::move(store)) {}
-  KeyValueStore& store() const noexcept { return *store_; }
-
- private:
-  OwnedStore store_;
-};
+class SharedStore;  // comm/group/shared_store.h
+class Siblings;     // comm/group/siblings.h
 
 class Group final : public RefCounted, private GroupListener {
  public:

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "comm/group/registry.h"
+#include "comm/group/shared_store.h"
 #include "core/error.h"
 #include "runtime/plugin_loader.h"
 

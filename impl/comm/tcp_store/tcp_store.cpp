@@ -14,7 +14,6 @@
 #include "comm/tcp_store/server.h"
 #include "core/error.h"
 #include "core/foreign_function.h"
-#include "core/interrupt.h"
 
 namespace halftone {
 namespace {
@@ -85,11 +84,11 @@ class TcpStore final : public KeyValueStore {
 
   Status get(const char* key, int64_t timeout_ns, void* out, size_t capacity, size_t* out_bytes) noexcept override {
     StoreReply reply;
-    Status status = call_until(
-        deadline_after(timeout_ns),
+    Status status = call(
         [&](StoreRequest& request) {
           request.call = StoreCall::kGet;
           request.keys = {key};
+          request.number = timeout_ns;
         },
         &reply);
     if (!status.ok()) return status;
@@ -103,9 +102,10 @@ class TcpStore final : public KeyValueStore {
   }
 
   Status wait(const char* const* keys, int32_t count, int64_t timeout_ns) noexcept override {
-    return call_until(deadline_after(timeout_ns), [&](StoreRequest& request) {
+    return call([&](StoreRequest& request) {
       request.call = StoreCall::kWait;
       request.keys.assign(keys, keys + count);
+      request.number = timeout_ns;
     });
   }
 
@@ -179,23 +179,6 @@ class TcpStore final : public KeyValueStore {
     }
   }
 
-  // A call that waits for keys. One that the program may interrupt is many short ones.
-  template <class Fill>
-  Status call_until(SocketDeadline deadline, Fill&& fill, StoreReply* out = nullptr) noexcept {
-    for (;;) {
-      const int64_t left = std::max<int64_t>((deadline - std::chrono::steady_clock::now()).count(), 0);
-      const int64_t ns = may_be_interrupted() ? std::min(left, kInterruptLookNs) : left;
-      Status status = call(
-          [&](StoreRequest& request) {
-            fill(request);
-            request.number = ns;
-          },
-          out);
-      if (ns == left || status.code != Code::kTimeout || status.native_code != 0) return status;
-      if (Status interrupted = interruption(); !interrupted.ok()) return interrupted;
-    }
-  }
-
   // A call that waits keeps its connection, so the calls of other threads take others.
   Status exchange(const StoreRequest& request, StoreReply* out) {
     const std::string bytes = encode(request);
@@ -232,7 +215,6 @@ class TcpStore final : public KeyValueStore {
       if (status.ok() || !may_pass(status)) return status;
       const bool is_gone = status.code == Code::kIo && !waits_for_server;
       *out = Socket();
-      if (Status interrupted = interruption(); !interrupted.ok()) return interrupted;
       if (is_gone || std::chrono::steady_clock::now() + kRetryInterval >= deadline) return at_address(status);
       std::this_thread::sleep_for(kRetryInterval);
     }

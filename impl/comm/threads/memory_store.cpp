@@ -12,7 +12,6 @@
 
 #include "comm/group/groups.h"
 #include "core/foreign_function.h"
-#include "core/interrupt.h"
 
 namespace halftone {
 namespace {
@@ -131,16 +130,7 @@ class MemoryStore final : public KeyValueStore {
   Status wait_for(std::unique_lock<std::mutex>& lock, const char* key, Time deadline) {
     const CancellationGuard no_cancellation;
     const std::string name = key;
-    const auto is_set = [&] { return entries_.contains(name); };
-    while (may_be_interrupted() && std::chrono::steady_clock::now() < deadline) {
-      const Time look = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kInterruptLookNs);
-      if (changed_.wait_until(lock, std::min(look, deadline), is_set)) return {};
-      lock.unlock();
-      Status interrupted = interruption();
-      lock.lock();
-      if (!interrupted.ok()) return interrupted;
-    }
-    if (changed_.wait_until(lock, deadline, is_set)) return {};
+    if (changed_.wait_until(lock, deadline, [&] { return entries_.contains(name); })) return {};
     return Status::failure(Code::kTimeout, "no process set \"%.64s\" until the deadline", key);
   }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "backend/kernels/kernels.h"
+#include "comm/group/shared_store.h"
 #include "device_ranks.h"
 #include "runtime/context.h"
 #include "tensor/factory.h"
