@@ -13,7 +13,9 @@ from words import pascal, result_name
 OPS = "Halftone"
 # Handwritten superclasses, with what the library does not know: arrays, scopes, iteration.
 BASES = {"Tensor": "TensorData", "Scope": "ScopeEnd", "Batches": "BatchesOfFunction", "Store": "StoreOfObject",
-         "Hook": "HookRemoval", "Block": "BlockParts", "Parameters": "ParameterSet"}
+         "Hook": "HookRemoval", "Block": "BlockParts", "Parameters": "ParameterSet", "ScopeStack": "ScopeStackUse"}
+# Functions whose methods these superclasses have.
+BY_HAND = {"htone_scope_end", "htone_scope_end_later", "htone_scope_stack_enter", "htone_scope_stack_leave"}
 IMPORTS = "import java.lang.ref.Reference;\nimport java.util.Objects;\n\n"
 
 
@@ -161,6 +163,8 @@ class Methods:
         else:
             lines = f"    var made = {raw};\n{fence}    return {self.expression.format('made')};\n"
         extra = record(self.docs, self.call) if len(self.call.results) > 1 else ""
+        if self.call.is_scope():
+            lines = "    NativeFrame.requireForScope();\n" + lines
         return extra + self.method(self.name, self.type, self.shown, lines) + self.overloads()
 
     def method(self, name: str, kind: str, items: list[Shown], lines: str) -> str:
@@ -236,7 +240,8 @@ def handle_class(managed: Managed, docs: JavaDocs, name: str) -> str:
     is_released = f"{name}_release" in managed.api.names
     release = f", NativeJNI::{class_name(name)}_release" if is_released else ""
     base = BASES.get(mine, "NativeObject")
-    methods = "".join(Methods(managed, docs, call).text() for call in managed.calls_of(name))
+    methods = "".join(Methods(managed, docs, call).text() for call in managed.calls_of(name)
+                      if call.function["name"] not in BY_HAND)
     if mine == "Tensor":
         methods += "".join(Methods(managed, docs, call).as_method() for call in managed.operations())
     return (f"{HEAD}{IMPORTS}{docs.text(managed.api.handles[name]['text'])}"

@@ -97,6 +97,34 @@ public final class CallbacksTest extends Callbacks {
     layer.forward(x).sum().backward();
   }
 
+  private static void anInterruptDuringACallIsSeenAfterIt() {
+    Block layer = Block.relu();
+    try (Hook hook = layer.addForwardHook((self, inputs, outputs) -> {
+      Thread.currentThread().interrupt();
+      return null;
+    })) {
+      same(layer.forward(tensor(-1, 2)), 0, 2);
+      same(layer.forward(tensor(3)), 3);
+    } finally {
+      Suite.check(Thread.interrupted(), "not interrupted");
+    }
+  }
+
+  private static void aHookThatIsInterruptedEndsTheCall() throws Exception {
+    Block layer = Block.relu();
+    try (Hook hook = layer.addForwardPreHook((self, inputs) -> {
+      Thread.currentThread().interrupt();
+      Thread.sleep(1);
+      return null;
+    })) {
+      layer.forward(tensor(1));
+    } catch (Exception thrown) {
+      Suite.check(thrown instanceof InterruptedException && !Thread.interrupted(), thrown);
+      return;
+    }
+    throw new AssertionError("nothing was thrown");
+  }
+
   private static void noFunctionIsRefused() throws Exception {
     Suite.isMissing("callback", () -> Block.relu().addForwardHook(null));
   }
@@ -219,6 +247,8 @@ public final class CallbacksTest extends Callbacks {
     suite.test("hooksSeeAndReplace", CallbacksTest::hooksSeeAndReplace);
     suite.test("argumentsThatAHookKeepsStay", CallbacksTest::argumentsThatAHookKeepsStay);
     suite.test("hooksPassExceptionsOn", CallbacksTest::hooksPassExceptionsOn);
+    suite.test("anInterruptDuringACallIsSeenAfterIt", CallbacksTest::anInterruptDuringACallIsSeenAfterIt);
+    suite.test("aHookThatIsInterruptedEndsTheCall", CallbacksTest::aHookThatIsInterruptedEndsTheCall);
     suite.test("noFunctionIsRefused", CallbacksTest::noFunctionIsRefused);
     suite.test("schedulesAreFunctionsOfTheStep", CallbacksTest::schedulesAreFunctionsOfTheStep);
     suite.test("aReductionAveragesABucket", CallbacksTest::aReductionAveragesABucket);

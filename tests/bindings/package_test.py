@@ -1,6 +1,7 @@
 """Programs run from the packed files alone, in a folder without the build tree. Run by CTest.
 
     package_test.py java JAVA HALFTONE_JAR CLASSES
+    package_test.py java_tools CMAKE BUILD_FOLDER JAVA HALFTONE_JAR
     package_test.py csharp MONO NUPKG PROGRAM_EXE...
     package_test.py installed MONO BUILD_FOLDER SMOKE_TEST_EXE
 
@@ -59,6 +60,20 @@ def java(folder, program, jar, classes):
     assert not list((folder / "temporary").glob("halftone*")), "libraries are left behind"
     caches = list((folder / "cache/halftone").iterdir())
     assert len(caches) == 1 and not list(caches[0].glob("*.part")), caches
+
+
+def java_tools(folder, cmake, build, program, jar):
+    """Javadoc, which editors show, and jshell."""
+    subprocess.run([cmake, "--build", build, "--target", "halftone_javadoc"], check=True, capture_output=True)
+    with zipfile.ZipFile(Path(jar).with_name("halftone-javadoc.jar")) as content:
+        page = content.read("org.halftone/org/halftone/ScopeStack.html").decode()
+    assert "call" in page and "Scopes that no thread owns" in page, page
+    shutil.copy(jar, folder)
+    done = subprocess.run([Path(program).resolve().with_name("jshell"), "--class-path", "halftone.jar", "-s", "-"],
+                          cwd=folder, env={"PATH": os.environ["PATH"], "HOME": str(folder)}, text=True,
+                          input="import org.halftone.*;\nSystem.out.println(Tensor.of(1f, 2f).mul(2));\n/exit\n",
+                          capture_output=True)
+    assert "tensor([2, 4]" in done.stdout, done.stdout + done.stderr
 
 
 def csharp(folder, program, package, *programs):

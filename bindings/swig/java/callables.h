@@ -3,6 +3,7 @@
 #define HALFTONE_BINDINGS_JAVA_CALLABLES_H
 
 #include "conversions.h"
+#include "frames.h"
 #include "packed_calls.h"
 
 namespace ht {
@@ -48,6 +49,7 @@ class JavaCallable final : public Callable {
     try {
       const std::string packed = pack_call(arguments, *result);
       if (jbyteArray bytes = to_bytes(env, packed.data(), packed.size())) {
+        const NativeFrame frame;
         status = env->CallStaticIntMethod(runner_.type, runner_.run, function_.get(), bytes, jlong(number_of(result)));
       }
     } catch (const std::bad_alloc&) {

@@ -59,6 +59,8 @@
 %halftone_plain(jobject, Object, const ht::Numbers&)
 %halftone_plain(jobject, java.nio.Buffer, const ht::DirectBuffer&)
 %halftone_plain(jobject, Callback, ht::Callback&)
+%halftone_plain(jobject, java.util.concurrent.Callable<?>, const ht::CallableBody&)
+%halftone_plain(jobject, Object, jobject)
 %halftone_plain(jobject, java.nio.ByteBuffer, ht::LentMemory)
 
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
@@ -96,6 +98,11 @@
   $1 = &buffer;
 }
 
+%typemap(in) const ht::CallableBody& (ht::CallableBody body) {
+  body = {jenv, $input};
+  $1 = &body;
+}
+
 %typemap(in) ht::Callback& (ht::Callback made) {
   made = ht::to_callback(jenv, $input);
   $1 = &made;
@@ -105,6 +112,7 @@
 %feature("novaluewrapper") ht::Bytes;
 %typemap(out) ht::Integers "$result = ht::from_integers(jenv, $1);"
 %typemap(out) ht::Bytes "$result = ht::to_bytes(jenv, $1.content.data(), $1.content.size());"
+%typemap(out) jobject "$result = $1;"
 %typemap(out) ht::LentMemory "$result = jenv->NewDirectByteBuffer($1.data, $1.size);"
 %typemap(out) std::string "$result = ht::to_bytes(jenv, $1.data(), $1.size());"
 
@@ -125,6 +133,7 @@ namespace ht { class TYPE##List; }
 namespace ht {
 class Numbers;
 struct DirectBuffer;
+struct CallableBody;
 struct LentMemory;
 }
 
@@ -156,6 +165,19 @@ namespace ht {
 /* To memory of the library. */
 inline void copy_bytes(int64_t address, const Numbers& bytes) {
   bytes.with([&](const void* data, size_t count) { memcpy(reinterpret_cast<void*>(intptr_t(address)), data, count); });
+}
+
+inline jobject call_in_frame(const CallableBody& body) { return body.call(); }
+
+inline bool is_in_frame() { return NativeFrame::is_below(); }
+
+/* Leaves a scope to its stack, whose release ends it. One that a callback has left open ended with the callback. */
+inline void end_scope_with_stack(Scope* scope) { (void)!htone_scope_end_later(scope); }
+
+/* Refuses a stack that a thread uses. */
+inline void require_unused(ScopeStack* stack) {
+  check(htone_scope_stack_enter(stack));
+  check(htone_scope_stack_leave(stack));
 }
 
 /* The array has elements of the dtype, as many as the shape implies. */

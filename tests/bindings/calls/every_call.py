@@ -42,6 +42,7 @@ public final class EveryCall {{
 }}
 """
     ops, end, booleans, memory, string = "Halftone", ".close()", ("false", "true"), "new byte[16]", "String"
+    left_out = {"htone_scope_stack_enter", "htone_scope_stack_leave"}  # ScopeStack.call has both
 
     def member(self, kind: str, name: str) -> str:
         return f"{kind}.{self.constant(name)}"
@@ -89,7 +90,7 @@ static class EveryCall {{
   }}
 }}
 """
-    ops, end, string = "Ops", ".Dispose()", "string"
+    ops, end, string, left_out = "Ops", ".Dispose()", "string", set()
 
     def constant(self, name: str) -> str:
         return sentence_case(name)
@@ -118,7 +119,7 @@ class Python(Java):
     """Each argument has its name, and settings are arguments."""
 
     # The functions of the package may be others, under PyTorch's names, around these.
-    ops, end, booleans, memory = "ht.halftone", ".end()", ("False", "True"), "bytes(16)"
+    ops, end, booleans, memory, left_out = "ht.halftone", ".end()", ("False", "True"), "bytes(16)", set()
 
     def type(self, name: str) -> str:
         return name
@@ -220,7 +221,7 @@ class Program:
         found = []
         for name, call in self.calls.items():
             rows = call.function["arguments"]
-            if any(row["role"] == "callback" or row.get("of") in CALLBACKS for row in rows):
+            if name in self.language.left_out or any(row["role"] == "callback" or row.get("of") in CALLBACKS for row in rows):
                 continue
             end = self.language.end if call.results and call.results[0][0] == "Scope*" else ""
             expression = self.language.statement(call, self.expression(call, {}))

@@ -103,20 +103,15 @@ public abstract class CustomFunction {
         + " gradients, expected " + needsGrad.length + ": one for each input");
   }
 
+  /** Above a native frame: a virtual thread must not leave its thread of the system while nothing is recorded there. */
   private Tensor[] compute(Saved saved, Tensor[] inputs) {
-    Scope unrecorded = Halftone.noGrad();
-    try {
-      return forward(saved, inputs);
-    } catch (Exception error) {
-      throw unchanged(error);
-    } finally {
-      unrecorded.close();
-    }
-  }
-
-  /** Without this apply would declare every exception of forward; those of other callbacks arrive like this, too. */
-  @SuppressWarnings("unchecked")
-  private static <E extends Exception> RuntimeException unchanged(Exception error) throws E {
-    throw (E) error;
+    return NativeFrame.call(() -> {
+      Scope unrecorded = Halftone.noGrad();
+      try {
+        return forward(saved, inputs);
+      } finally {
+        unrecorded.close();
+      }
+    });
   }
 }

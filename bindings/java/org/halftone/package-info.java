@@ -24,7 +24,11 @@
  * to no object. Most functions of a tensor are its methods, too.
  *
  * <p>An object is closed by try-with-resources, at the end of the {@link org.halftone.Scope} in which it was made, or
- * when it is collected. A scope belongs to the thread that began it. A failed call is a
+ * when it is collected. A scope belongs to the thread that began it, or to the {@link org.halftone.ScopeStack} of a
+ * task that goes on in other threads, as a virtual thread does. A failed call is a
  * {@link org.halftone.HalftoneException}, whose message names the function, the argument, and what was expected.
+ *
+ * <p>{@link Thread#interrupt} does not end a call of the library: the call runs to its end, and the thread stays
+ * interrupted. A hook that the call runs may throw {@link InterruptedException}, which ends the call.
  */
 package org.halftone;
