@@ -2,20 +2,17 @@
 without an object. They are partial, so that handwritten parts join them (bindings/csharp).
 """
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from callback_types import CallbackType
 from calls import Parameter
 from csharp_docs import CsharpDocs
-from description import class_name, constant_names, visible_fields
-from managed import EMPTY_ARRAYS, Managed, ManagedCall, options_class
-from mirrors import mirrored, value
+from description import class_name, constant_names
+from managed import EMPTY_ARRAYS, Managed, ManagedCall
+from managed_types import Member, Shown, Target, members, result, show, structures
 from words import camel, pascal, result_name, sentence_case
 
 OPS = "Ops"
-PLAIN = {"int64_t": "long", "size_t": "long", "uint64_t": "ulong", "int32_t": "int", "double": "double", "bool": "bool",
-         "std::string": "string", "Integers": "long[]", "Bytes": "byte[]"}
 KEYWORDS = {"base", "checked", "class", "default", "event", "fixed", "in", "is", "lock", "null", "object", "operator",
             "out", "params", "ref", "string", "this", "void"}
 # Getters of attributes, as opposed to actions; a set_ function of the name is the setter.
@@ -34,21 +31,6 @@ namespace Halftone {
 """
 
 
-@dataclass
-class Shown:
-    """A parameter as C# sees it: its type, how it is passed on, and its default."""
-    type: str
-    name: str
-    passed: str
-    default: str = ""
-    is_array_of_objects: bool = False
-
-    def declared(self, is_last: bool) -> str:
-        if is_last and self.type.endswith("[]") and self.type != "byte[]":
-            return f"params {self.type} {self.name}"
-        return f"{self.type} {self.name}" + (f" = {self.default}" if self.default else "")
-
-
 def variable(name: str) -> str:
     return "@" + camel(name) if camel(name) in KEYWORDS else camel(name)
 
@@ -59,66 +41,50 @@ def constant(name: str) -> str:
     return f"{kind}.{sentence_case(member)}"
 
 
-def default_value(item: Parameter) -> str:
+def default_value(item: Parameter, type_: str) -> str:
     if item.default.endswith(EMPTY_ARRAYS) or item.default in ("nullptr", "Packed()", "Memory()"):
         return "null"
     return constant(item.default) if "::" in item.default else item.default
 
 
-def present(name: str, item: Parameter, source: dict) -> str:
-    """Null stands for an optional argument that is left out."""
-    is_optional = item.default or (source.get("is_optional") and source["role"] in ("callback", "handle", "text"))
-    return name if is_optional else f"Packer.Required({name}, nameof({name}))"
+PACKED = ("{kind}", "Halftone.{kind}.Pack({name})")
+CSHARP = Target(
+    type=str, variable=variable, member=pascal, constant=constant, default=default_value,
+    required="Packer.Required({0}, nameof({0}))", boolean="bool", string="string", unsigned="ulong",
+    arguments={
+        "callback": ("{kind}", "Callbacks.Of({given})"), "handle": ("{kind}", "NativeObject.Reference({given})"),
+        "handles": ("{kind}[]", "Packer.Handles({given})"), "enum": ("{kind}", "(int){name}"),
+        "options": PACKED, "structure": PACKED, "const char*": ("string", "Packer.Text({given})"),
+        "const Texts&": ("string[]", "Packer.Texts({given})"), "const Memory&": ("byte[]", "Packer.Bytes({given})"),
+        "const Integers&": ("long[]", "Packer.Integers({given})")},
+    # A method such as Module.Parameter hides the class of its name, so the expression names the namespace.
+    results={
+        "handle": ("{kind}", "Halftone.{kind}.Own(made)"),
+        "handles": ("{kind}[]", "Array.ConvertAll(Unpacker.Handles(made), Halftone.{kind}.Own)"),
+        "enum": ("{kind}", "({kind})made"), "structure": ("{kind}", "new {kind}(new Unpacker(made))"),
+        "std::string": ("string", "Unpacker.Text(made)"), "Integers": ("long[]", "Unpacker.Integers(made)"),
+        "Bytes": ("byte[]", "Unpacker.Bytes(made)")},
+    fields={
+        "boolean": ("bool", "to.Put({name} ? 1L : 0L)", "{name} = from.Integer() != 0"),
+        "enum": ("{kind}", "to.Put((long){name})", "{name} = ({kind})from.Integer()"),
+        "handle": ("{kind}", "to.Put({name})", "from.Integer()"),
+        "text": ("string", "to.Put({name})", "{name} = from.Text()"),
+        "numbers": ("long[]", "to.Put({name})", "{name} = from.Integers()"),
+        "double": ("double", "to.Put({name})", "{name} = from.Real()"),
+        "plain": ("{type}", "to.Put((long){name})", "{name} = ({type})from.Integer()")})
 
 
-def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
-    name, source = variable(item.name), call.sources.get(item.name, {})
-    role, default = source.get("role", ""), default_value(item)
-    if item.name == "async_op":
-        return Shown("bool", name, name)
-    if role == "callback":
-        return Shown(managed.callbacks[source["of"]].name(), name, f"Callbacks.Of({present(name, item, source)})")
-    if role == "handle":
-        given = present(name, item, source)
-        return Shown(class_name(source["of"]), name, f"NativeObject.Reference({given})", default)
-    if role == "handles":
-        kind = class_name(source["of"]) + "[]"
-        return Shown(kind, name, f"Packer.Handles({present(name, item, source)})", default, True)
-    if role == "enum":
-        return Shown(class_name(source["of"]), name, f"(int){name}", default)
-    if role in ("options", "structure"):
-        kind = options_class(managed.api, source)
-        return Shown(kind, name, f"Halftone.{kind}.Pack({name})", default)
-    arrays = {"const char*": ("string", "Packer.Text({0})"), "const Texts&": ("string[]", "Packer.Texts({0})"),
-              "const Memory&": ("byte[]", "Packer.Bytes({0})"), "const Integers&": ("long[]", "Packer.Integers({0})")}
-    if item.type in arrays:
-        kind, passed = arrays[item.type]
-        return Shown(kind, name, passed.format(present(name, item, source)), default)
-    return Shown(PLAIN[item.type], name, name, default)
+def declaration(item: Shown, is_last: bool) -> str:
+    if is_last and item.is_open():
+        return f"params {item.type} {item.name}"
+    return f"{item.type} {item.name}" + (f" = {item.default}" if item.default else "")
 
 
-def result(managed: Managed, call: ManagedCall) -> tuple[str, str]:
-    """The type of the result, and the expression that makes it of `made`. A method such as Module.Parameter hides the
-    class of its name, so the expression names the namespace.
-    """
+def made(managed: Managed, call: ManagedCall) -> tuple[str, str]:
+    """The type of the result, and the expression that makes it of `made`."""
     if not call.results:
         return "void", ""
-    if len(call.results) > 1:
-        return several(call)
-    cpp_type, _, role = call.results[0]
-    kind = class_name(call.results_of[0].get("of", ""))
-    if role == "handle":
-        return kind, f"Halftone.{kind}.Own(made)"
-    if role == "handles":
-        return f"{kind}[]", f"Array.ConvertAll(Unpacker.Handles(made), Halftone.{kind}.Own)"
-    if role == "enum":
-        return kind, f"({kind})made"
-    if role == "structure":
-        kind = options_class(managed.api, call.results_of[0])
-        return kind, f"new {kind}(new Unpacker(made))"
-    readers = {"std::string": "Unpacker.Text(made)", "Integers": "Unpacker.Integers(made)",
-               "Bytes": "Unpacker.Bytes(made)"}
-    return PLAIN[cpp_type], readers.get(cpp_type, "made")
+    return result(managed, call, CSHARP) if len(call.results) == 1 else several(call)
 
 
 def several(call: ManagedCall) -> tuple[str, str]:
@@ -145,16 +111,16 @@ class Methods:
 
     def __init__(self, managed: Managed, docs: CsharpDocs, call: ManagedCall):
         self.docs, self.call = docs, call
-        self.shown = [show(managed, call, item) for item in call.parameters]
-        self.type, self.expression = result(managed, call)
+        self.shown = [show(managed, call, item, CSHARP) for item in call.parameters]
+        self.type, self.expression = made(managed, call)
         self.name = pascal(call.own_name())
         self.modifiers = "public " if call.kind == "method" else "public static "
 
     def parameters(self, items: list[Shown]) -> str:
-        return ", ".join(item.declared(item is items[-1]) for item in items)
+        return ", ".join(declaration(item, item is items[-1]) for item in items)
 
     def lines(self, items: list[Shown], expression: str) -> str:
-        kept = "".join(f"    GC.KeepAlive({item.name});\n" for item in items if item.is_array_of_objects)
+        kept = "".join(f"    GC.KeepAlive({item.name});\n" for item in items if item.role == "handles")
         raw = native_call(self.call, items)
         if not expression:
             return f"    {raw};\n{kept}    Failure.Check();\n"
@@ -178,7 +144,7 @@ class Methods:
         optional = [item.name for item in items if item.default]
         if len(optional) < 2 or optional[0] != "dims" or "shifts" in optional:  # as the last one it is an open array
             return "", ""
-        declared = ", ".join("long dim" if item.name == "dims" else item.declared(False) for item in items)
+        declared = ", ".join("long dim" if item.name == "dims" else declaration(item, False) for item in items)
         passed = ", ".join("new[] {dim}" if item.name == "dims" else item.name for item in items)
         return declared, passed
 
@@ -214,7 +180,7 @@ class Methods:
 
     def constructor(self) -> str:
         owner, raw = self.call.owner, native_call(self.call, self.shown)
-        kept = "".join(f"    GC.KeepAlive({item.name});\n" for item in self.shown if item.is_array_of_objects)
+        kept = "".join(f"    GC.KeepAlive({item.name});\n" for item in self.shown if item.role == "handles")
         names = ", ".join(item.name for item in self.shown)
         plain = ", ".join(f"{item.type} {item.name}" for item in self.shown)
         return (f"{self.docs.method(self.call, {item.name for item in self.shown})}"
@@ -267,57 +233,16 @@ def enumeration(managed: Managed, docs: CsharpDocs, name: str) -> str:
     return f"{docs.text(described['text'])}public enum {mine} {{\n{rows}\n}}\n\n"
 
 
-def field_types(row: dict) -> tuple[str, str, str]:
-    """The C# type of a field, how it is packed and how it is unpacked."""
-    name, role = pascal(row["name"]), row["role"]
-    if role == "boolean":
-        return "bool", f"to.Put({name} ? 1L : 0L)", f"{name} = from.Integer() != 0"
-    if role == "enum":
-        kind = class_name(row["of"])
-        return kind, f"to.Put((long){name})", f"{name} = ({kind})from.Integer()"
-    if role == "handle":
-        return class_name(row["of"]), f"to.Put({name})", "from.Integer()"
-    if role == "text":
-        return "string", f"to.Put({name})", f"{name} = from.Text()"
-    if role == "numbers":
-        return "long[]", f"to.Put({name})", f"{name} = from.Integers()"
-    kind = PLAIN[row["type"]]
-    if kind == "double":
-        return kind, f"to.Put({name})", f"{name} = from.Real()"
-    return kind, f"to.Put((long){name})", f"{name} = ({kind})from.Integer()"
-
-
-def initial(managed: Managed, row: dict, values: dict[str, str]) -> str:
-    text = value(values.get(row["name"], ""), managed.api)
-    if row["role"] == "boolean":
-        return "true" if text == "1" else "false"
-    if row["role"] == "text":
-        return '""'
-    if row["role"] == "numbers":
-        return "new long[0]"
-    if "::" in text:
-        return constant(text)
-    return {"nullptr": "null", "": "0"}.get(text, text)
-
-
-def structure_class(managed: Managed, docs: CsharpDocs, initializer: str, row: dict) -> str:
-    mine = class_name("htone_" + initializer)
-    described = managed.api.structures[row["structure"]]
-    fields, packs, unpacks = "", "", ""
-    shown = managed.api.settings(initializer)
-    for member in visible_fields(described):
-        kind, packed, unpacked = field_types(member)
-        name, default = pascal(member["name"]), initial(managed, member, row["values"])
-        packs += f"    {packed};\n"
-        unpacks += f"    {unpacked};\n"
-        if member not in shown:
-            fields += f"  {kind} {name} => {default};\n\n"
-            continue
-        fields += docs.text(member["text"], "  ", member["role"] == "boolean")
-        fields += f"  public {kind} {name} {{ get; set; }} = {default};\n\n"
+def structure_class(managed: Managed, docs: CsharpDocs, initializer: str) -> str:
+    mine, row = class_name("htone_" + initializer), managed.api.initializers[initializer]
+    all_members = members(managed, initializer, CSHARP)
+    fields = "".join(field(docs, one) for one in all_members)
+    packs = "".join(f"    {one.packed};\n" for one in all_members)
+    unpacks = "".join(f"    {one.unpacked};\n" for one in all_members)
     # Settings of one kind are never a result.
     reader = "" if "kind" in row else f"  internal {mine}(Unpacker from) {{\n{unpacks}  }}\n\n"
-    return (f"{docs.text(described['text'])}public sealed class {mine} : Fields {{\n{fields}"
+    return (f"{docs.text(managed.api.structures[row['structure']]['text'])}"
+            f"public sealed class {mine} : Fields {{\n{fields}"
             f"  /// <summary>Has the defaults of the library.</summary>\n  public {mine}() {{}}\n\n"
             f"{reader}"
             f"  internal static byte[] Pack({mine} one) {{\n    return one == null ? null : one.Packed();\n  }}\n\n"
@@ -325,19 +250,17 @@ def structure_class(managed: Managed, docs: CsharpDocs, initializer: str, row: d
             f"    GC.KeepAlive(this);\n    return to.ToArray();\n  }}\n}}\n\n")
 
 
-def structures(managed: Managed, docs: CsharpDocs) -> str:
-    return "".join(structure_class(managed, docs, initializer, row) for initializer, row in managed.api.initializers.items()
-                   if row["structure"] in mirrored(managed.api))
-
-
-CALLBACK_KINDS = {"tensor": "Tensor", "tensors": "Tensor[]", "module": "Module", "parameter": "Parameter",
-                  "text": "string", "integer": "long", "flags": "bool[]", "number": "double", "": "void"}
+def field(docs: CsharpDocs, one: Member) -> str:
+    if not one.is_setting:
+        return f"  {one.type} {one.name} => {one.first};\n\n"
+    return (docs.text(one.row["text"], "  ", one.row["role"] == "boolean")
+            + f"  public {one.type} {one.name} {{ get; set; }} = {one.first};\n\n")
 
 
 def callback_delegate(docs: CsharpDocs, kind: CallbackType) -> str:
-    parameters = ", ".join(f"{CALLBACK_KINDS[type_]} {variable(name)}" for type_, name in kind.parameters)
+    parameters = ", ".join(f"{CSHARP.callback_kind(type_)} {variable(name)}" for type_, name in kind.parameters)
     return (f"{docs.text(kind.text)}"
-            f"public delegate {CALLBACK_KINDS[kind.result]} {kind.name()}({parameters});\n\n")
+            f"public delegate {CSHARP.callback_kind(kind.result)} {kind.name()}({parameters});\n\n")
 
 
 def callback_adapter(kind: CallbackType) -> str:
@@ -358,7 +281,8 @@ def text(managed: Managed) -> str:
     docs = CsharpDocs(managed)
     return (HEAD + "".join(handle_class(managed, docs, name) for name in managed.classes())
             + "".join(enumeration(managed, docs, name) for name in managed.api.enumerations)
-            + callbacks(managed, docs) + structures(managed, docs) + operations_class(managed, docs) + "}\n")
+            + callbacks(managed, docs) + "".join(structure_class(managed, docs, name) for name in structures(managed))
+            + operations_class(managed, docs) + "}\n")
 
 
 def write(managed: Managed, path: Path) -> None:

@@ -1,13 +1,12 @@
 """The Java classes around the native methods: one per handle, and Halftone for the functions without an object."""
-from dataclasses import dataclass
 from pathlib import Path
 
-from calls import Parameter
 from description import class_name
 from java_docs import JavaDocs
 from java_names import identifier, java_class, method_name
-from java_types import HEAD, PLAIN, callback_interface, callbacks_class, enumeration_class, structure_classes, type_of
-from managed import EMPTY_ARRAYS, Managed, ManagedCall, options_class
+from java_types import HEAD, JAVA, callback_interface, callbacks_class, enumeration_class, structure_classes, type_of
+from managed import Managed, ManagedCall
+from managed_types import Shown, result, show
 from words import pascal, result_name
 
 OPS = "Halftone"
@@ -19,95 +18,18 @@ BY_HAND = {"htone_scope_end", "htone_scope_end_later", "htone_scope_stack_enter"
 IMPORTS = "import java.lang.ref.Reference;\nimport java.util.Objects;\n\n"
 
 
-@dataclass
-class Shown:
-    """A parameter as Java sees it: its type, how it is passed on, and what is passed if it is left out."""
-    type: str
-    name: str
-    passed: str
-    default: str
-    is_object: bool = False
-
-    def is_open(self) -> bool:
-        """At the end an array may be written as any number of arguments."""
-        return self.type.endswith("[]") and self.type != "byte[]"
-
-    def declared(self, is_last: bool) -> str:
-        return f"{self.type[:-2]}... {self.name}" if is_last and self.is_open() else f"{self.type} {self.name}"
+OBJECTS = ("handle", "handles", "options", "structure")
 
 
-def default_value(item: Parameter, java_type: str) -> str:
-    if not item.default:
-        return ""
-    if item.default.endswith(EMPTY_ARRAYS):
-        return f"new {java_type[:-1]}0]"
-    if item.default == "Memory()":
-        return "new byte[0]"
-    if item.default in ("nullptr", "Packed()"):
-        return f"({java_type}) null"
-    return item.default.replace("::", ".")
+def declaration(item: Shown, is_last: bool) -> str:
+    return f"{item.type[:-2]}... {item.name}" if is_last and item.is_open() else f"{item.type} {item.name}"
 
 
-def present(name: str, item: Parameter, source: dict) -> str:
-    """Null stands for an optional argument that is left out."""
-    is_optional = item.default or (source.get("is_optional") and source["role"] in ("callback", "handle", "text"))
-    return name if is_optional else f'Objects.requireNonNull({name}, "{name}")'
-
-
-def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
-    name, source = identifier(item.name), call.sources.get(item.name, {})
-    role = source.get("role", "")
-    if item.name == "async_op":
-        return Shown("boolean", name, name, "false")
-    if role == "callback":
-        kind = managed.callbacks[source["of"]].name()
-        return Shown(kind, name, f"Callbacks.{identifier(kind)}({present(name, item, source)})", "")
-    if role == "handle":
-        kind = type_of(source["of"])
-        return Shown(kind, name, f"NativeObject.handle({present(name, item, source)})", default_value(item, kind), True)
-    if role == "handles":
-        kind = type_of(source["of"]) + "[]"
-        return Shown(kind, name, f"NativeObject.handles({present(name, item, source)})", default_value(item, kind), True)
-    if role == "enum":
-        kind = type_of(source["of"])
-        return Shown(kind, name, f"{name}.value()", default_value(item, kind))
-    if role in ("options", "structure"):
-        kind = java_class(options_class(managed.api, source))
-        return Shown(kind, name, f"{kind}.pack({name})", default_value(item, kind), True)
-    if item.type == "const char*":
-        return Shown("String", name, f"Text.bytes({present(name, item, source)})", default_value(item, "String"))
-    if item.type == "const Texts&":
-        return Shown("String[]", name, f"Text.bytes({present(name, item, source)})", default_value(item, "String[]"))
-    if item.type == "const Memory&":
-        return Shown("byte[]", name, present(name, item, source), default_value(item, "byte[]"))
-    if item.type == "const Integers&":
-        return Shown("long[]", name, present(name, item, source), default_value(item, "long[]"))
-    return Shown(PLAIN[item.type], name, name, default_value(item, PLAIN[item.type]))
-
-
-def result(managed: Managed, call: ManagedCall) -> tuple[str, str]:
-    """The type of the result, and the expression that makes it of {0}."""
+def made(managed: Managed, call: ManagedCall) -> tuple[str, str]:
+    """The type of the result, and the expression that makes it of `made`."""
     if not call.results:
-        return "void", "{0}"
-    if len(call.results) > 1:
-        return several(call)
-    cpp_type, _, role = call.results[0]
-    argument = call.results_of[0]
-    if role == "handle":
-        kind = type_of(argument["of"])
-        return kind, f"{kind}.own({{0}})"
-    if role == "handles":
-        kind = type_of(argument["of"])
-        return f"{kind}[]", f"NativeObject.own({{0}}, {kind}[]::new, {kind}::own)"
-    if role == "enum":
-        kind = type_of(argument["of"])
-        return kind, f"{kind}.of({{0}})"
-    if role == "structure":
-        kind = java_class(options_class(managed.api, argument))
-        return kind, f"new {kind}({{0}})"
-    if cpp_type == "std::string":
-        return "String", "Text.of({0})"
-    return PLAIN[cpp_type], "{0}"
+        return "void", "made"
+    return result(managed, call, JAVA) if len(call.results) == 1 else several(call)
 
 
 def record_name(call: ManagedCall) -> str:
@@ -129,7 +51,7 @@ def record(docs: JavaDocs, call: ManagedCall) -> str:
 
 def fences(call: ManagedCall, shown: list[Shown]) -> str:
     """An object whose last use is the call must not be collected, and so released, before the call has ended."""
-    names = (["this"] if call.kind == "method" else []) + [item.name for item in shown if item.is_object]
+    names = (["this"] if call.kind == "method" else []) + [item.name for item in shown if item.role in OBJECTS]
     return "".join(f"    Reference.reachabilityFence({name});\n" for name in names)
 
 
@@ -143,13 +65,13 @@ class Methods:
 
     def __init__(self, managed: Managed, docs: JavaDocs, call: ManagedCall):
         self.docs, self.call = docs, call
-        self.shown = [show(managed, call, item) for item in call.parameters]
-        self.type, self.expression = result(managed, call)
+        self.shown = [show(managed, call, item, JAVA) for item in call.parameters]
+        self.type, self.expression = made(managed, call)
         self.name = method_name(call)
         self.modifiers = "public " if call.kind == "method" else "public static "
 
     def parameters(self, items: list[Shown]) -> str:
-        return ", ".join(item.declared(item is items[-1]) for item in items)
+        return ", ".join(declaration(item, item is items[-1]) for item in items)
 
     def text(self) -> str:
         if self.call.kind == "constructor":
@@ -161,7 +83,7 @@ class Methods:
         if self.type == "void":
             lines = f"    {raw};\n{fence}"
         else:
-            lines = f"    var made = {raw};\n{fence}    return {self.expression.format('made')};\n"
+            lines = f"    var made = {raw};\n{fence}    return {self.expression};\n"
         extra = record(self.docs, self.call) if len(self.call.results) > 1 else ""
         if self.call.is_scope():
             lines = "    NativeFrame.requireForScope();\n" + lines
@@ -179,7 +101,7 @@ class Methods:
         fence = fences(self.call, visible)
 
         def passed(way: str) -> str:
-            return native_call(self.call, [Shown("boolean", "", way, "") if item.name == "asyncOp" else item
+            return native_call(self.call, [Shown("boolean", "", way) if item.name == "asyncOp" else item
                                            for item in self.shown])
         return (self.method(self.name, "void", visible, f"    {passed('false')};\n{fence}")
                 + self.method(self.name + "Async", "Work", visible,
