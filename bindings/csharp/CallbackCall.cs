@@ -32,6 +32,7 @@ sealed class CallbackCall : Unpacker {
   // Called by the wrapper, on any thread. No exception may leave it: native code cannot be unwound.
   private static int Start(IntPtr function, IntPtr packed, IntPtr result) {
     bool hasCaller = true, mayTimeOut = false;
+    var outside = ScopeFlow.EnterCallback();
     try {
       var call = new CallbackCall(packed, result);
       hasCaller = call.Integer() != 0;
@@ -40,6 +41,8 @@ sealed class CallbackCall : Unpacker {
       return (int)Status.Ok;
     } catch (Exception thrown) {
       return hasCaller ? Failed(thrown, mayTimeOut) : Reported(thrown);
+    } finally {
+      ScopeFlow.LeaveCallback(outside);
     }
   }
 
@@ -56,14 +59,20 @@ sealed class CallbackCall : Unpacker {
     return (int)Status.Callback;
   }
 
-  /// <summary>An object with a reference of its own, so the function may keep it; null if it is absent.</summary>
+  // An object with a reference of its own, so the function may keep it after its scope has ended.
+  private static T Kept<T>(T own) where T : NativeObject {
+    own.LeaveScope();
+    return own;
+  }
+
+  /// <summary>Null if it is absent.</summary>
   internal Tensor Tensor() { return Tensor((IntPtr)Integer()); }
 
   private static Tensor Tensor(IntPtr borrowed) {
     if (borrowed == IntPtr.Zero) return null;
     var own = NativePINVOKE.retain_tensor(new HandleRef(null, borrowed));
     Failure.Check();
-    return Halftone.Tensor.Own(own);
+    return Kept(Halftone.Tensor.Own(own));
   }
 
   internal Tensor[] Tensors() { return Integers().Select(handle => Tensor((IntPtr)handle)).ToArray(); }
@@ -71,13 +80,13 @@ sealed class CallbackCall : Unpacker {
   internal Module Module() {
     var own = NativePINVOKE.retain_module(new HandleRef(null, (IntPtr)Integer()));
     Failure.Check();
-    return Halftone.Module.Own(own);
+    return Kept(Halftone.Module.Own(own));
   }
 
   internal Parameter Parameter() {
     var own = NativePINVOKE.retain_parameter(new HandleRef(null, (IntPtr)Integer()));
     Failure.Check();
-    return Halftone.Parameter.Own(own);
+    return Kept(Halftone.Parameter.Own(own));
   }
 
   internal bool[] Flags() { return Integers().Select(flag => flag != 0).ToArray(); }

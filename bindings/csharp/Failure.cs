@@ -43,6 +43,9 @@ static class Failure {
     if (pending != null) Throw();
   }
 
+  /// <summary>Throws an exception at the next call of this thread, where it cannot be thrown now.</summary>
+  internal static void Postpone(Exception thrown) { pending = pending ?? ExceptionDispatchInfo.Capture(thrown); }
+
   private static void Throw() {
     var thrown = pending;
     pending = null;

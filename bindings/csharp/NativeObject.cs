@@ -14,29 +14,49 @@ enum Owned { Handle }
 /// </summary>
 public abstract class NativeObject : IDisposable {
   private readonly IntPtr handle;
-  private int isReleased;
+  private HandleGuard guard;  // null after Dispose
+  private ObjectScope scope;  // that owns the object; null: none
+  private int place;          // there
 
   internal NativeObject(IntPtr handle) {
     this.handle = handle;
+    guard = HandleGuard.Of(handle, Release);
+    if (ScopeFlow.Current != null) EnterScope(ScopeFlow.Current);
   }
-
-  /// <summary>Releases the object if Dispose was not called.</summary>
-  ~NativeObject() { ReleaseOnce(); }
 
   /// <summary>Releases the object now; a second call does nothing.</summary>
   public virtual void Dispose() {
-    ReleaseOnce();
-    GC.SuppressFinalize(this);
+    var mine = Interlocked.Exchange(ref guard, null);
+    if (mine == null) return;
+    LeaveScope();
+    mine.Release();
   }
 
-  internal abstract void Release(IntPtr handle);
+  /// <summary>Releases a handle of this class. The function must not refer to the object.</summary>
+  internal abstract Action<IntPtr> Release { get; }
+
+  /// <summary>Moves the object to the scope around the innermost one, if that owns it.</summary>
+  internal void Keep() {
+    var innermost = ObjectScope.Innermost(ScopeFlow.Current);
+    if (innermost == null || scope != innermost) return;
+    LeaveScope();
+    EnterScope(innermost.Outer);
+  }
+
+  /// <summary>The object is no longer its scope's.</summary>
+  internal void LeaveScope() { Interlocked.Exchange(ref scope, null)?.Forget(place); }
+
+  private void EnterScope(FlowScope innermost) {
+    scope = ObjectScope.Innermost(innermost);
+    while (scope != null && !scope.Take(handle, Release, out place)) scope = ObjectScope.Innermost(scope.Outer);
+  }
 
   /// <summary>The class, and whether the object was disposed of.</summary>
   public override string ToString() { return Shown(() => $"{GetType().Name}[{handle.ToInt64():x}]"); }
 
   /// <summary>The text for programmers: of an object that can no longer be read it says why, and does not throw.</summary>
   internal string Shown(Func<string> text) {
-    if (Volatile.Read(ref isReleased) != 0) return GetType().Name + "[disposed]";
+    if (Volatile.Read(ref guard) == null) return GetType().Name + "[disposed]";
     try {
       return text();
     } catch (Exception ended) when (ended is HalftoneException || ended is ObjectDisposedException) {
@@ -46,7 +66,7 @@ public abstract class NativeObject : IDisposable {
 
   internal IntPtr Handle {
     get {
-      if (Volatile.Read(ref isReleased) != 0) throw new ObjectDisposedException(GetType().Name);
+      if (Volatile.Read(ref guard) == null) throw new ObjectDisposedException(GetType().Name);
       return handle;
     }
   }
@@ -54,10 +74,6 @@ public abstract class NativeObject : IDisposable {
   /// <summary>The handle as an argument; the object is not collected during the call.</summary>
   internal static HandleRef Reference(NativeObject one) {
     return new HandleRef(one, one == null ? IntPtr.Zero : one.Handle);
-  }
-
-  private void ReleaseOnce() {
-    if (Interlocked.Exchange(ref isReleased, 1) == 0) Release(handle);
   }
 }
 

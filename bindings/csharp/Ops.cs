@@ -11,11 +11,12 @@ public static partial class Ops {
   }
 
   /// <summary>
-  /// Takes an object out of the innermost Scope and returns it: it lives on until it is disposed of or collected.
+  /// Takes an object out of the innermost scope of Scope.Begin and returns it: the scope around that owns it, or it
+  /// lives on until it is disposed of or collected.
   /// </summary>
   public static T Keep<T>(T one) where T : NativeObject {
-    NativePINVOKE.keep_handle(NativeObject.Reference(one));
-    Failure.Check();
+    GC.KeepAlive(Packer.Required(one, nameof(one)).Handle);
+    one.Keep();
     return one;
   }
 
@@ -24,6 +25,24 @@ public static partial class Ops {
   /// </summary>
   public static Scope Autocast(Dtype dtype) {
     using (var policy = new AutocastPolicy(dtype)) return Autocast(policy);
+  }
+
+  /// <summary>Begins a scope in which operations cast their operands as the policy says.</summary>
+  /// <param name="policy">stays in use until the end of the scope.</param>
+  /// <remarks>C: htone_autocast_begin</remarks>
+  public static Scope Autocast(AutocastPolicy policy) {
+    var held = Packer.Required(policy, nameof(policy)).Share();
+    return ModeScope.Begin(() => NativePINVOKE.Ops_autocast_begin(NativeObject.Reference(held)), held);
+  }
+}
+
+public sealed partial class AutocastPolicy {
+  /// <summary>Another object with a reference to this policy.</summary>
+  internal AutocastPolicy Share() {
+    var own = Own(NativePINVOKE.retain_autocast_policy(Reference(this)));
+    Failure.Check();
+    own.LeaveScope();
+    return own;
   }
 }
 

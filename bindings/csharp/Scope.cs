@@ -3,52 +3,40 @@ using System.Threading;
 
 namespace Halftone {
 
-public sealed partial class Scope {
+/// <summary>
+/// A part of the program in which a mode acts, or which owns the objects that it makes:
+/// <c>using (Ops.NoGrad()) await Evaluate(model);</c>
+/// A scope belongs to the code inside, not to a thread. It goes along where an await continues on another thread, and
+/// does not act on the thread that the await has left. Tasks and threads that are started inside are inside, too: the
+/// program must wait for them before the end.
+/// </summary>
+public abstract class Scope : IDisposable {
   private int isEnded;
-  private int isLeftBehind;
+
+  internal Scope() {}
 
   /// <summary>
-  /// Begins a scope that releases at its end every object that this thread made inside, but those passed to Ops.Keep:
+  /// Begins a scope that releases at its end every object that was made inside, but those passed to Ops.Keep:
   /// <c>using (Scope.Begin()) model.Forward(images).Backward();</c>
   /// </summary>
-  public static Scope Begin() { return Ops.Scope(); }
-
-  /// <summary>
-  /// Ends the scope, on the thread that began it; a second call does nothing. On another thread, or before the scopes
-  /// inside have ended, this is an exception; then the scope's own thread ends it as soon as it can. A scope ends where
-  /// its thread goes on with other work, and this method throws an exception that says so: at an await that waits,
-  /// since the scope cannot follow its block to another thread, or in a wait for a task that the thread then runs
-  /// itself, if the task was made outside the scope.
-  /// </summary>
-  public override void Dispose() {
-    if (Interlocked.Exchange(ref isEnded, 1) != 0) {
-      if (Interlocked.Exchange(ref isLeftBehind, 0) == 0) return;
-      throw new HalftoneException(
-          Status.State, "Scope.Dispose: the scope ended inside its block, where its thread went on with other work: " +
-          "at an await, or by running a task that was made outside; end it before and begin another after");
-    }
-    ThreadScopes.Ended(this);
-    GC.SuppressFinalize(this);
-    try {
-      End();
-    } catch (HalftoneException refused) when (refused.Status == Status.State) {
-      EndLater();
-      throw;
-    }
-  }
+  public static Scope Begin() { return ScopeFlow.Begin(outer => new ObjectScope(outer)); }
 
   internal bool IsEnded => Volatile.Read(ref isEnded) != 0;
 
-  /// <summary>Ends the scope on its thread, whose code has begun other work. The next Dispose tells it.</summary>
-  internal void LeaveBehind() {
+  /// <summary>
+  /// Ends the scope, on any thread and in any order; a second call does nothing. A thread that still runs inside leaves
+  /// the mode at its next call of the library or its next await. A callback cannot end a scope around the call that
+  /// runs it: that is an exception with Status.State, and the scope stays open.
+  /// </summary>
+  public void Dispose() {
+    if (IsEnded) return;
+    ScopeFlow.RequireEndable(this);
     if (Interlocked.Exchange(ref isEnded, 1) != 0) return;
-    try {
-      EndLater();
-      isLeftBehind = 1;
-    } catch (HalftoneException) {
-      // End was called, or a callback has ended.
-    }
+    End();
+    GC.SuppressFinalize(this);
   }
+
+  internal abstract void End();
 }
 
 }

@@ -25,6 +25,7 @@ def element(name: str, content: str, indent: str) -> str:
 class CsharpDocs:
     def __init__(self, managed: Managed):
         self.words = Vocabulary(managed, CSHARP)
+        self.words.names |= {"htone_scope_end": "Scope.Dispose", "htone_handles_begin": "Scope.Begin"}
 
     def text(self, paragraph: str, indent: str = "", is_boolean: bool = False) -> str:
         return element("summary", escaped(self.words.of_value(paragraph, is_boolean)), indent) if paragraph else ""

@@ -154,7 +154,6 @@ static class FirstHour {
     return new DataLoader(new SamplerOptions {BatchSize = 32, Seed = 1}, x, (x.Sum(1) > 0).Cast(Dtype.I64));
   }
 
-  // Each step is on one thread: a scope ends at an await.
   static double Train(Module model, DataLoader loader, CancellationToken cancellation) {
     var optimizer = Optimizer.Adamw(model, new AdamwOptions {Lr = 0.05, ComputeDtype = Dtype.BF16});
     double last = 0;

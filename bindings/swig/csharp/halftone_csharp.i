@@ -67,6 +67,7 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 
 %halftone_plain(char*, byte[], const char*)
 %halftone_plain(const int64_t*, long[], const ht::Integers&)
+%typemap(out, null = "nullptr") Tensor* "$result = ht::from_tensor($1);"
 %halftone_plain(const char*, byte[], const ht::Texts&)
 %halftone_plain(const char*, byte[], const ht::Memory&)
 %halftone_plain(const char*, byte[], const ht::Packed&)
@@ -135,6 +136,14 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterCallbacks(int (*run)(void
 
 %inline %{
 namespace ht {
+
+/* The counter itself. */
+inline Address made_bytes() { return &returned_bytes(); }
+
+inline AutocastPolicy* retain_autocast_policy(AutocastPolicy* policy) {
+  check(htone_autocast_policy_retain(policy));
+  return policy;
+}
 
 /* `data` has `size` bytes, which the caller has pinned for the call. */
 inline Tensor* tensor_from_memory(Device* device, int32_t dtype, const Integers& shape, Address data, int64_t size) {

@@ -42,7 +42,6 @@ public final class EveryCall {{
 }}
 """
     ops, end, booleans, memory, string = "Halftone", ".close()", ("false", "true"), "new byte[16]", "String"
-    left_out = {"htone_scope_stack_enter", "htone_scope_stack_leave"}  # ScopeStack.call has both
 
     def member(self, kind: str, name: str) -> str:
         return f"{kind}.{self.constant(name)}"
@@ -75,6 +74,9 @@ public final class EveryCall {{
     def statement(self, call, expression: str) -> str:
         return expression
 
+    def is_written_by_hand(self, call) -> bool:
+        return call.function["name"] in ("htone_scope_stack_enter", "htone_scope_stack_leave")  # ScopeStack.call has both
+
 
 class CSharp(Java):
     line = '    suite.Call("{name}", Status.{status}, () => {expression});\n'
@@ -90,7 +92,7 @@ static class EveryCall {{
   }}
 }}
 """
-    ops, end, string, left_out = "Ops", ".Dispose()", "string", set()
+    ops, end, string = "Ops", ".Dispose()", "string"
 
     def constant(self, name: str) -> str:
         return sentence_case(name)
@@ -114,12 +116,15 @@ static class EveryCall {{
     def statement(self, call, expression: str) -> str:
         return f"GC.KeepAlive({expression})" if csharp_classes.is_property(call) else expression
 
+    def is_written_by_hand(self, call) -> bool:
+        return csharp_classes.is_written_by_hand(call)
+
 
 class Python(Java):
     """Each argument has its name, and settings are arguments."""
 
     # The functions of the package may be others, under PyTorch's names, around these.
-    ops, end, booleans, memory, left_out = "ht.halftone", ".end()", ("False", "True"), "bytes(16)", set()
+    ops, end, booleans, memory = "ht.halftone", ".end()", ("False", "True"), "bytes(16)"
 
     def type(self, name: str) -> str:
         return name
@@ -221,7 +226,8 @@ class Program:
         found = []
         for name, call in self.calls.items():
             rows = call.function["arguments"]
-            if name in self.language.left_out or any(row["role"] == "callback" or row.get("of") in CALLBACKS for row in rows):
+            is_left = self.language.is_written_by_hand(call)
+            if is_left or any(row["role"] == "callback" or row.get("of") in CALLBACKS for row in rows):
                 continue
             end = self.language.end if call.results and call.results[0][0] == "Scope*" else ""
             expression = self.language.statement(call, self.expression(call, {}))
