@@ -15,7 +15,7 @@ public sealed class Row {
   /// <summary>Describes a sample.</summary>
   public Row(Dtype dtype, params long[] shape) {
     Dtype = dtype;
-    Shape = shape;
+    Shape = Packer.Required(shape, nameof(shape));
   }
 }
 
@@ -58,7 +58,7 @@ public unsafe struct BatchRows {
 
   /// <summary>Fills the rows with the elements of an array, which has exactly as many bytes.</summary>
   public void Write<T>(T[] values) where T : struct {
-    if (Buffer.ByteLength(values) != Size) {
+    if (Buffer.ByteLength(Packer.Required(values, nameof(values))) != Size) {
       throw new ArgumentException($"{Buffer.ByteLength(values)} bytes for rows of {Size} bytes", nameof(values));
     }
     var bytes = values as byte[];
@@ -85,12 +85,12 @@ public sealed partial class Batches {
   /// <remarks>C: htone_batches_create_callback</remarks>
   public static Batches FromFunction(Device device, Sampler sampler, BatchLoader loader, params Row[] rows) {
     Packer.Required(loader, nameof(loader));
-    var types = rows.SelectMany(row => new[] {(long)row.Dtype, row.Shape.Length}.Concat(row.Shape)).ToArray();
+    var types = Packer.Required(rows, nameof(rows)).SelectMany(row => new[] {(long)row.Dtype, row.Shape.Length}.Concat(row.Shape)).ToArray();
     Callback load = call => {
       using (var loading = new BatchLoading()) loader(call.Integers(), call.Rows(loading));
     };
-    var made = NativePINVOKE.batches_of_function(Reference(device), Reference(sampler), Packer.Integers(types),
-                                                 CallbackCall.Handle(load));
+    var made = NativePINVOKE.batches_of_function(Required(device, nameof(device)), Required(sampler, nameof(sampler)),
+                                                 Packer.Integers(types), CallbackCall.Handle(load));
     Failure.Check();
     return Own(made);
   }

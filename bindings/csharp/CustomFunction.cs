@@ -34,6 +34,7 @@ public abstract class CustomFunction {
 
   /// <summary>Computes the function and records it.</summary>
   public Tensor[] Apply(params Tensor[] inputs) {
+    Packer.Required(inputs, nameof(inputs));
     var saved = new Saved();
     Tensor[] outputs;
     using (Ops.NoGrad()) outputs = Forward(saved, inputs);

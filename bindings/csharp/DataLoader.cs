@@ -15,7 +15,7 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   private readonly int width;
 
   private DataLoader(SamplerOptions options, int width, Func<Sampler, Batches> source) {
-    Sampler = new Sampler(options);
+    Sampler = new Sampler(Packer.Required(options, nameof(options)));
     try {
       batches = source(Sampler);
     } catch {
@@ -43,7 +43,7 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   /// <param name="length">of a window.</param>
   /// <param name="stride">from the beginning of a window to that of the next.</param>
   public static DataLoader Windows(SamplerOptions options, Tensor tokens, long length, long stride) {
-    Counted(options, Ops.WindowCount(tokens.Numel, length, stride));
+    Counted(options, Ops.WindowCount(Packer.Required(tokens, nameof(tokens)).Numel, length, stride));
     return new DataLoader(options, 2, sampler => Batches.Windows(sampler, tokens, length, stride));
   }
 
@@ -53,17 +53,18 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   /// <param name="loader">fills the rows.</param>
   /// <param name="rows">what a sample is in each tensor.</param>
   public static DataLoader FromFunction(Device device, SamplerOptions options, BatchLoader loader, params Row[] rows) {
-    return new DataLoader(options, rows.Length, sampler => Batches.FromFunction(device, sampler, loader, rows));
+    int width = Packer.Required(rows, nameof(rows)).Length;
+    return new DataLoader(options, width, sampler => Batches.FromFunction(device, sampler, loader, rows));
   }
 
   private static SamplerOptions Counted(SamplerOptions options, long count) {
-    options.Count = count;
+    Packer.Required(options, nameof(options)).Count = count;
     return options;
   }
 
   private static long Rows(Tensor[] tensors) {
-    if (tensors.Length == 0) throw new ArgumentException("a batch needs at least one tensor", nameof(tensors));
-    var shape = tensors[0].Shape;
+    if (Packer.Required(tensors, nameof(tensors)).Length == 0) throw new ArgumentException("a batch needs at least one tensor", nameof(tensors));
+    var shape = Packer.Required(tensors[0], nameof(tensors)).Shape;
     if (shape.Length == 0) throw new ArgumentException("a sample is a row; this has no dimensions", nameof(tensors));
     return shape[0];
   }

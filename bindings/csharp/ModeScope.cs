@@ -56,6 +56,7 @@ sealed class ModeScope : FlowScope {
   private void EndElsewhere() {
     IntPtr[] left;
     lock (begun) {
+      if (begun.Count == 0) return;
       left = Enumerable.Reverse(begun).ToArray();
       begun.Clear();
     }

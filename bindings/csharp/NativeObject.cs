@@ -75,6 +75,8 @@ public abstract class NativeObject : IDisposable {
   internal static HandleRef Reference(NativeObject one) {
     return new HandleRef(one, one == null ? IntPtr.Zero : one.Handle);
   }
+
+  internal static HandleRef Required(NativeObject one, string name) { return Reference(Packer.Required(one, name)); }
 }
 
 }

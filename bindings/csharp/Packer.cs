@@ -37,7 +37,9 @@ sealed class Packer {
   /// <summary>UTF-8 that ends with a zero.</summary>
   internal static byte[] Text(string text) { return text == null ? null : Encoding.UTF8.GetBytes(text + "\0"); }
 
-  internal static byte[] Texts(string[] texts) {
+  internal static byte[] Texts(string[] texts, string name) {
+    if (texts == null) return null;
+    if (texts.Contains(null)) throw new ArgumentNullException(name, "a text of the array is null");
     var packer = new Packer();
     packer.Put(texts.LongLength);
     foreach (string text in texts) packer.Put(text);

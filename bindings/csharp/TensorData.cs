@@ -16,8 +16,8 @@ public sealed partial class Tensor {
   public static Tensor From<T>(Device device, T[] values, params long[] shape) where T : struct {
     var dtype = DtypeOf<T>();
     IntPtr made = IntPtr.Zero;
-    Pinned(values, (data, size) => made = NativePINVOKE.tensor_from_memory(
-        Reference(device), (int)dtype, Sizes(shape, values.LongLength), data, size));
+    Pinned(values, nameof(values), (data, size) => made = NativePINVOKE.tensor_from_memory(
+        Required(device, nameof(device)), (int)dtype, Sizes(shape, values.LongLength), data, size));
     Failure.Check();
     return Own(made);
   }
@@ -47,10 +47,12 @@ public sealed partial class Tensor {
       where T : struct {
     var array = Packer.Required(values.Array, nameof(values));
     long size = array.Length == 0 ? 0 : Size(array) / array.Length * values.Count;
+    var owner = Required(device, nameof(device));
+    var sizes = Sizes(shape, values.Count);
     var pin = GCHandle.Alloc(array, GCHandleType.Pinned);
     var made = NativePINVOKE.tensor_over_memory(
-        Reference(device), (int)dtype, Sizes(shape, values.Count),
-        Marshal.UnsafeAddrOfPinnedArrayElement(array, values.Offset), size, unpin, GCHandle.ToIntPtr(pin));
+        owner, (int)dtype, sizes, Marshal.UnsafeAddrOfPinnedArrayElement(array, values.Offset), size, unpin,
+        GCHandle.ToIntPtr(pin));
     if (made == IntPtr.Zero) pin.Free();
     Failure.Check();
     return Own(made);
@@ -59,7 +61,8 @@ public sealed partial class Tensor {
   /// <summary>Copies all elements, converted to the type of the array, into its front.</summary>
   public void Read<T>(T[] values) where T : struct {
     var dtype = DtypeOf<T>();
-    Pinned(values, (data, size) => NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, data, size));
+    Pinned(values, nameof(values),
+           (data, size) => NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, data, size));
     Failure.Check();
   }
 
@@ -67,7 +70,8 @@ public sealed partial class Tensor {
   /// Copies all elements, converted to a dtype, as bytes: those of F16, BF16 and 8-bit floats have no type in C#.
   /// </summary>
   public void Read(Dtype dtype, byte[] elements) {
-    Pinned(elements, (data, size) => NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, data, size));
+    Pinned(elements, nameof(elements),
+           (data, size) => NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, data, size));
     Failure.Check();
   }
 
@@ -81,7 +85,8 @@ public sealed partial class Tensor {
   /// <summary>Replaces all elements, in row-major order.</summary>
   public void Write<T>(params T[] values) where T : struct {
     var dtype = DtypeOf<T>();
-    Pinned(values, (data, size) => NativePINVOKE.tensor_write_memory(Reference(this), (int)dtype, data, size));
+    Pinned(values, nameof(values),
+           (data, size) => NativePINVOKE.tensor_write_memory(Reference(this), (int)dtype, data, size));
     Failure.Check();
   }
 
@@ -101,8 +106,8 @@ public sealed partial class Tensor {
 
   private delegate void Use(IntPtr data, long size);
 
-  private static void Pinned<T>(T[] values, Use use) where T : struct {
-    var pin = GCHandle.Alloc(Packer.Required(values, nameof(values)), GCHandleType.Pinned);
+  private static void Pinned<T>(T[] values, string name, Use use) where T : struct {
+    var pin = GCHandle.Alloc(Packer.Required(values, name), GCHandleType.Pinned);
     try {
       use(pin.AddrOfPinnedObject(), Size(values));
     } finally {
@@ -113,7 +118,7 @@ public sealed partial class Tensor {
   private static long Size<T>(T[] values) where T : struct { return Buffer.ByteLength(values); }
 
   private static long[] Sizes(long[] shape, long count) {
-    return Packer.Integers(shape.Length == 0 ? new[] {count} : shape);
+    return Packer.Integers(Packer.Required(shape, nameof(shape)).Length == 0 ? new[] {count} : shape);
   }
 
   private static Dtype DtypeOf<T>() {

@@ -72,6 +72,7 @@ public sealed partial class Tensor {
   }
 
   private Tensor Part(TensorIndex[] indices) {
+    Packer.Required(indices, nameof(indices));
     int rank = Shape.Length;
     int named = indices.Count(one => one.Kind == TensorIndex.Kinds.Part || one.Kind == TensorIndex.Kinds.Position);
     if (named > rank) throw new IndexOutOfRangeException($"{named} indices for {rank} dimensions");

@@ -18,9 +18,10 @@ public sealed unsafe partial class Tensor {
   public static Tensor From<T>(Device device, ReadOnlySpan<T> values, params long[] shape) where T : struct {
     var dtype = DtypeOf<T>();
     var bytes = MemoryMarshal.AsBytes(values);
+    var owner = Required(device, nameof(device));
     IntPtr made;
     fixed (byte* data = &MemoryMarshal.GetReference(bytes)) {
-      made = NativePINVOKE.tensor_from_memory(Reference(device), (int)dtype, Sizes(shape, values.Length), (IntPtr)data,
+      made = NativePINVOKE.tensor_from_memory(owner, (int)dtype, Sizes(shape, values.Length), (IntPtr)data,
                                               bytes.Length);
     }
     Failure.Check();
@@ -51,11 +52,20 @@ public sealed unsafe partial class Tensor {
   /// The elements where they are, without a copy: valid until the tensor is disposed of or collected, or its scope
   /// ends. A span cannot keep memory, so the program must keep the tensor, for instance by `using`; Lend returns memory
   /// that stays. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit floats any of one.
-  /// The checks of Backward do not notice a write: call MarkWritten after it.
+  /// The checks of Backward do not notice a write: call MarkWritten after it. A read-only tensor is refused.
   /// </summary>
   public Span<T> AsSpan<T>() where T : struct {
     CheckElements<T>();
+    bool isReadOnly = NativePINVOKE.tensor_is_read_only(Reference(this));
+    Failure.Check();
+    if (isReadOnly) throw new InvalidOperationException("the tensor is read-only; call AsReadOnlySpan, or Clone before");
     return new Span<T>((void*)DataAddress, checked((int)Numel));
+  }
+
+  /// <summary>The elements where they are, as AsSpan, to be read; also of a read-only tensor.</summary>
+  public ReadOnlySpan<T> AsReadOnlySpan<T>() where T : struct {
+    CheckElements<T>();
+    return new ReadOnlySpan<T>((void*)DataAddress, checked((int)Numel));
   }
 
   /// <summary>

@@ -53,9 +53,9 @@ sealed class ThreadModes {
     int same = 0;
     while (same < level.Begun.Count && same < wanted.Count && level.Begun[same].Mode == wanted[same]) ++same;
     EndAllBut(same);
-    foreach (var mode in wanted.GetRange(same, wanted.Count - same)) {
-      var scope = mode.BeginHere();
-      if (scope != IntPtr.Zero) level.Begun.Add(new Begun {Mode = mode, Scope = scope});
+    for (; same < wanted.Count; ++same) {
+      var scope = wanted[same].BeginHere();
+      if (scope != IntPtr.Zero) level.Begun.Add(new Begun {Mode = wanted[same], Scope = scope});
     }
   }
 

@@ -57,7 +57,7 @@ CSHARP = Target(
         "callback": ("{kind}", "Callbacks.Of({given})"), "handle": ("{kind}", "NativeObject.Reference({given})"),
         "handles": ("{kind}[]", "Packer.Handles({given})"), "enum": ("{kind}", "(int){name}"),
         "options": PACKED, "structure": PACKED, "const char*": ("string", "Packer.Text({given})"),
-        "const Texts&": ("string[]", "Packer.Texts({given})"), "const Memory&": ("byte[]", "Packer.Bytes({given})"),
+        "const Texts&": ("string[]", "Packer.Texts({given}, nameof({name}))"), "const Memory&": ("byte[]", "Packer.Bytes({given})"),
         "const Integers&": ("long[]", "Packer.Integers({given})")},
     # A method such as Module.Parameter hides the class of its name, so the expression names the namespace.
     results={

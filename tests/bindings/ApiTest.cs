@@ -1,5 +1,7 @@
 using System;
 using System.Linq;
+using System.Runtime.InteropServices;
+using BindingFlags = System.Reflection.BindingFlags;
 using Halftone;
 
 /// <summary>The C# binding of the whole C API: arguments, results and data.</summary>
@@ -164,6 +166,37 @@ static class ApiTest {
     }
   }
 
+  [DllImport("libhalftone.so.0.1")]
+  static extern int htone_tensor_from_buffer_strided(IntPtr device, int dtype, int ndim, long[] shape, long[] strides,
+                                                     IntPtr data, IntPtr deleter, IntPtr user, out IntPtr made);
+
+  /// <summary>Two equal rows in one memory, which must not be written. C# alone makes no such tensor.</summary>
+  static Tensor EqualRows(IntPtr memory) {
+    const BindingFlags hidden = BindingFlags.Instance | BindingFlags.Static | BindingFlags.NonPublic;
+    var handle = (IntPtr)typeof(NativeObject).GetProperty("Handle", hidden).GetValue(device);
+    IntPtr made;
+    Suite.Equal(htone_tensor_from_buffer_strided(handle, (int)Dtype.F32, 2, new long[] {2, 2}, new long[] {0, 1}, memory,
+                                                 IntPtr.Zero, IntPtr.Zero, out made), 0);
+    return (Tensor)typeof(Tensor).GetMethod("Own", hidden).Invoke(null, new object[] {made});
+  }
+
+  static void ASpanOfAReadOnlyTensorIsNotWritable() {
+    var memory = new float[] {7, 8};
+    var pin = GCHandle.Alloc(memory, GCHandleType.Pinned);
+    using (var rows = EqualRows(pin.AddrOfPinnedObject()))
+    using (var row = rows[0]) {
+      Suite.Raises(Status.State, "read-only", () => row.Fill(1));
+      Refused<InvalidOperationException>(() => row.AsSpan<float>());
+      Suite.Raises(Status.InvalidArgument, "read-only", () => row.Lend<float>());
+      Same(row.AsReadOnlySpan<float>().ToArray(), 7, 8);
+      Same(row.Clone().AsSpan<float>().ToArray(), 7, 8);
+    }
+    pin.Free();
+    var leaf = Of(7);
+    leaf.RequiresGrad = true;
+    Same(leaf.AsSpan<float>().ToArray(), 7);
+  }
+
   static void Refused<T>(Action call) where T : Exception {
     try {
       call();
@@ -211,6 +244,45 @@ static class ApiTest {
   static void MissingArgumentsAreNamed() {
     Suite.IsMissing("tensors", () => Ops.Cat(null, 0));
     Suite.IsMissing("path", () => Ops.SafetensorsLoad(device, null));
+    Suite.IsMissing("names", () => Module.NamedSequential(new[] {"a", null}, new[] {Module.Relu(), Module.Relu()}));
+    var x = Of(1, 2);
+    Suite.IsMissing("device", () => Tensor.From(null, new[] {1f}));
+    Suite.IsMissing("device", () => Tensor.From(null, new ReadOnlySpan<float>(new[] {1f})));
+    Suite.IsMissing("device", () => Tensor.Wrap(null, new[] {1f}));
+    Suite.IsMissing("values", () => Tensor.From(device, (float[])null));
+    Suite.IsMissing("values", () => Tensor.Wrap(device, (float[])null));
+    Suite.IsMissing("shape", () => Tensor.From(device, new[] {1f}, null));
+    Suite.IsMissing("values", () => x.Read((float[])null));
+    Suite.IsMissing("elements", () => x.Read(Dtype.F16, null));
+    Suite.IsMissing("values", () => x.Write((float[])null));
+    Suite.IsMissing("indices", () => GC.KeepAlive(x[(TensorIndex[])null]));
+    Suite.IsMissing("selected", () => GC.KeepAlive(x[(Tensor)null]));
+    Suite.IsMissing("value", () => x[0] = null);
+    Suite.IsMissing("a", () => GC.KeepAlive((Tensor)null * x));
+    Suite.IsMissing("policy", () => Ops.Autocast(null));
+    Suite.IsMissing("one", () => Ops.Keep<Tensor>(null));
+  }
+
+  static void MissingArgumentsOfDataAreNamed() {
+    var options = new SamplerOptions {Count = 2, BatchSize = 1};
+    BatchLoader fill = (indices, rows) => {};
+    Suite.IsMissing("options", () => new DataLoader((SamplerOptions)null, Of(1)));
+    Suite.IsMissing("tensors", () => new DataLoader(options, (Tensor[])null));
+    Suite.IsMissing("tokens", () => DataLoader.Windows(options, null, 1, 1));
+    Suite.IsMissing("loader", () => DataLoader.FromFunction(device, options, null, new Row(Dtype.F32)));
+    Suite.IsMissing("rows", () => DataLoader.FromFunction(device, options, fill, null));
+    Suite.IsMissing("device", () => DataLoader.FromFunction(null, options, fill, new Row(Dtype.F32)));
+    Suite.IsMissing("sampler", () => Batches.FromFunction(device, null, fill, new Row(Dtype.F32)));
+    Suite.IsMissing("shape", () => new Row(Dtype.F32, null));
+    Suite.IsMissing("context", () => Store.FromObject(null, new NoStore()));
+  }
+
+  sealed class NoStore : IStoreFunctions {
+    public void Set(string key, byte[] value) {}
+    public byte[] Get(string key, double timeoutSeconds) { return null; }
+    public long Add(string key, long amount) { return amount; }
+    public bool CompareSet(string key, byte[] expected, byte[] desired) { return false; }
+    public bool Remove(string key) { return false; }
   }
 
   static int Main() {
@@ -229,10 +301,12 @@ static class ApiTest {
     suite.Test("APartOfAnArrayIsShared", APartOfAnArrayIsShared);
     suite.Test("SpansAreCopied", SpansAreCopied);
     suite.Test("ASpanSharesTheElements", ASpanSharesTheElements);
+    suite.Test("ASpanOfAReadOnlyTensorIsNotWritable", ASpanOfAReadOnlyTensorIsNotWritable);
     suite.Test("ArraysOfTheProgramAreTrained", ArraysOfTheProgramAreTrained);
     suite.Test("OperatorsCompute", OperatorsCompute);
     suite.Test("TheValuesAreShown", TheValuesAreShown);
     suite.Test("MissingArgumentsAreNamed", MissingArgumentsAreNamed);
+    suite.Test("MissingArgumentsOfDataAreNamed", MissingArgumentsOfDataAreNamed);
     return suite.Finish();
   }
 }

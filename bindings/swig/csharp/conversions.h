@@ -36,6 +36,7 @@ inline Memory to_memory(const char* bytes) {
 }
 
 inline Texts to_texts(const char* packed) {
+  if (packed == nullptr) return {};
   Unpacker unpack{{packed, 0}};
   int64_t count = 0;
   unpack(count);

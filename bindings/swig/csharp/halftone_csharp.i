@@ -161,6 +161,18 @@ inline void tensor_write_memory(Tensor* tensor, int32_t dtype, Address data, int
   check(htone_tensor_write(tensor, htone_dtype(dtype), data, size_t(size)));
 }
 
+inline bool tensor_is_read_only(Tensor* tensor) {
+  htone_tensor* detached = nullptr; /* a tensor that requires a gradient is not lent */
+  DLManagedTensorVersioned* loan = nullptr;
+  check(htone_tensor_detach(tensor, &detached));
+  const htone_status status = htone_tensor_to_dlpack_versioned(detached, &loan);
+  (void)!htone_tensor_release(detached);
+  check(status);
+  const bool found = is_read_only(*loan);
+  loan->deleter(loan);
+  return found;
+}
+
 /* The loan keeps the tensor's memory until end_loan. */
 inline Address lend_memory(Tensor* tensor) {
   DLManagedTensorVersioned* loan = nullptr;

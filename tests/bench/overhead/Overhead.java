@@ -4,8 +4,8 @@ import org.halftone.Tensor;
 
 /** As overhead.c, through the Java binding. */
 public final class Overhead {
-  private static final int ROUNDS = 40;
-  private static final int CALLS = 20_000;
+  private static final int ROUNDS = 400;
+  private static final int CALLS = 2_000;
 
   public static void main(String[] arguments) {
     var device = new Device("cpu");

@@ -4,7 +4,7 @@ import time
 
 import halftone as ht
 
-ROUNDS, CALLS = 40, 20_000
+ROUNDS, CALLS = 400, 2_000
 
 
 def main():
