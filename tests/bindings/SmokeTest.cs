@@ -123,6 +123,8 @@ static class SmokeTest {
       test("LeakedObjectsAreCollected", LeakedObjectsAreCollected);
       test("EnumerationsAreThoseOfTheHeaders", EnumerationsAreThoseOfTheHeaders);
     }
+    suite.Test("TheAssemblyHasTheVersionOfTheLibrary", () => Suite.Equal(
+        typeof(Tensor).Assembly.GetName().Version.ToString(3), Ops.VersionString()));
     suite.Test("NoDeviceIsLost", () => new Device("cpu").Dispose());
     return suite.Finish();
   }

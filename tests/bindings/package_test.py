@@ -76,16 +76,34 @@ def java_tools(folder, cmake, build, program, jar):
     assert "tensor([2, 4]" in done.stdout, done.stdout + done.stderr
 
 
+def refused(folder, program):
+    """The report of a C# program that lacks native libraries."""
+    done = subprocess.run([program, "SmokeTest.exe"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr
+
+
+def missing_libraries_are_named(folder, program):
+    wrapper, library = folder / "libhalftone_csharp.so", next(folder.glob("libhalftone.so.*"))
+    library.rename(folder / "hidden")
+    text = refused(folder, program)
+    assert f"{wrapper} cannot be loaded: {library.name}: cannot open" in text, text
+    wrapper.unlink()
+    text = refused(folder, program)
+    assert f"{wrapper.name} is not in {folder}" in text and "runtimes/linux-" in text, text
+
+
 def csharp(folder, program, package, *programs):
     with zipfile.ZipFile(package) as content:
         assert "Halftone.nuspec" in content.namelist()
         for name in content.namelist():
-            if name.startswith(("lib/net472/", "runtimes/linux-x64/native/")):
+            if name.startswith(("lib/net472/", "runtimes/")):
                 (folder / Path(name).name).write_bytes(content.read(name))
     for path in programs:
         shutil.copy(path, folder)
         name = Path(path).stem
         run(folder, program, f"{name}.exe", *arguments(folder, name), name=name)
+    missing_libraries_are_named(folder, program)
 
 
 def installed(folder, program, build, smoke_test):

@@ -37,8 +37,12 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 %pragma(csharp) imclassclassmodifiers = "static class"
 %pragma(csharp) imclasscode = %{
   static NativePINVOKE() {
-    HalftoneRegisterRaise(Failure.raise);
-    HalftoneRegisterCallbacks(CallbackCall.run, CallbackCall.drop);
+    try {
+      HalftoneRegisterRaise(Failure.raise);
+      HalftoneRegisterCallbacks(CallbackCall.run, CallbackCall.drop);
+    } catch (global::System.DllNotFoundException missing) {
+      throw NativeLibraries.NotFound(missing);
+    }
   }
 
   [global::System.Runtime.InteropServices.DllImport("$dllimport")]
