@@ -53,15 +53,13 @@ public sealed partial class Tensor {
 
   /// <summary>
   /// A copy of the rows at integer indices, or of the elements where a mask of this shape is true, in one dimension.
+  /// Setting it copies one element to all places where a mask is true.
   /// </summary>
   [IndexerName("Elements")]
   public Tensor this[Tensor selected] {
     get {
       if (Packer.Required(selected, nameof(selected)).Dtype != Halftone.Dtype.Bool) return IndexSelect(0, selected);
-      if (!selected.Shape.SequenceEqual(Shape)) {
-        throw new ArgumentException($"the mask is [{string.Join(", ", selected.Shape)}], the tensor is " +
-                                    $"[{string.Join(", ", Shape)}]", nameof(selected));
-      }
+      RequireMask(selected);
       using (var flat = Reshape(-1))
       using (var mask = selected.Reshape(-1))
       using (var rows = mask.Nonzero())
@@ -69,6 +67,23 @@ public sealed partial class Tensor {
         return flat.IndexSelect(0, positions);
       }
     }
+    set {
+      RequireMask(Packer.Required(selected, nameof(selected)));
+      if (Packer.Required(value, nameof(value)).Numel != 1) {
+        throw new ArgumentException($"one element is set where a mask is true, not {value.Numel}", nameof(value));
+      }
+      using (var one = value.Reshape())
+      using (var converted = one.Cast(Dtype))
+      using (var changed = Ops.Where(selected, converted, this)) {
+        CopyFrom(changed);
+      }
+    }
+  }
+
+  private void RequireMask(Tensor mask) {
+    if (mask.Dtype == Halftone.Dtype.Bool && mask.Shape.SequenceEqual(Shape)) return;
+    throw new ArgumentException($"expected a mask of Bool [{string.Join(", ", Shape)}], got {mask.Dtype} " +
+                                $"[{string.Join(", ", mask.Shape)}]", "selected");
   }
 
   private Tensor Part(TensorIndex[] indices) {

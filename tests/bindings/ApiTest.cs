@@ -241,6 +241,15 @@ static class ApiTest {
                 "tensor([[1, 2],\n        [3, 4]], i64)");
   }
 
+  static void AMaskThatDoesNotFitIsRefused() {
+    var x = Of(1, 2);
+    Refused<ArgumentException>(() => GC.KeepAlive(x[Of(1) > 0]));
+    Refused<ArgumentException>(() => x[Of(1) > 0] = Of(1));
+    Refused<ArgumentException>(() => x[Tensor.Arange(2)] = Of(1));
+    Refused<ArgumentException>(() => x[x > 0] = Of(1, 2));
+    Same(x.ToArray<float>(), 1, 2);
+  }
+
   static void MissingArgumentsAreNamed() {
     Suite.IsMissing("tensors", () => Ops.Cat(null, 0));
     Suite.IsMissing("path", () => Ops.SafetensorsLoad(device, null));
@@ -305,6 +314,7 @@ static class ApiTest {
     suite.Test("ArraysOfTheProgramAreTrained", ArraysOfTheProgramAreTrained);
     suite.Test("OperatorsCompute", OperatorsCompute);
     suite.Test("TheValuesAreShown", TheValuesAreShown);
+    suite.Test("AMaskThatDoesNotFitIsRefused", AMaskThatDoesNotFitIsRefused);
     suite.Test("MissingArgumentsAreNamed", MissingArgumentsAreNamed);
     suite.Test("MissingArgumentsOfDataAreNamed", MissingArgumentsOfDataAreNamed);
     return suite.Finish();

@@ -60,6 +60,7 @@ static class FirstHour {
     Line("x.ToString()", () => x.ToString().StartsWith("tensor([[1"));
     Line("x.Shape", () => x.Shape[1] == 2 && x.Numel == 4);
     Line("x.AsSpan<float>()", () => x.AsSpan<float>()[3] == 4);
+    Line("x.AsReadOnlySpan<float>()", () => x.AsReadOnlySpan<float>().ToArray()[3] == 4);
     Line("x.Read(span)", () => {
       var read = new double[4];
       x.Read(new Span<double>(read));
@@ -87,6 +88,11 @@ static class FirstHour {
     Line("x[2]", () => Thrown<IndexOutOfRangeException>(() => GC.KeepAlive(x[2])).Message ==
                        "index 2 of dimension 0, whose size is 2");
     Line("x[x > 4]", () => Has(x[x > 4], 5, 6));
+    Line("x[x > 4] = 0", () => {
+      var changed = x.Clone();
+      changed[changed > 4] = Tensor.Full(0);
+      return Has(changed, 1, 2, 3, 4, 0, 0);
+    });
     Line("x[indices]", () => Has(x[Tensor.From(new long[] {1, 0})], 4, 5, 6, 1, 2, 3));
     Line("x[0] = y", () => {
       var changed = Tensor.Zeros(2, 2);
@@ -172,6 +178,15 @@ static class FirstHour {
     return last;
   }
 
+  static async Task<bool> RecordsInNoGrad() {
+    var x = Tensor.Ones(1);
+    x.RequiresGrad = true;
+    using (Ops.NoGrad()) {
+      await Task.Yield();
+      return (x * 2).RequiresGrad;
+    }
+  }
+
   static async Task<double> TrainLater() {
     double loss = await Task.Run(() => Train(Network(), Loader(), CancellationToken.None));
     await Task.Yield();
@@ -181,6 +196,7 @@ static class FirstHour {
   static void Training() {
     Line("a training loop in BF16", () => Train(Network(), Loader(), CancellationToken.None) < 0.2);
     Line("await Task.Run(train)", () => TrainLater().Result < 0.2);
+    Line("await in NoGrad", () => !RecordsInNoGrad().Result);
     Line("a task that is cancelled", () => {
       using (var stop = new CancellationTokenSource()) {
         var model = Network();
