@@ -26,14 +26,20 @@ public abstract class Scope : IDisposable {
   /// <summary>
   /// Ends the scope, on any thread and in any order; a second call does nothing. A thread that still runs inside leaves
   /// the mode at its next call of the library or its next await. A callback cannot end a scope around the call that
-  /// runs it: that is an exception with Status.State, and the scope stays open.
+  /// runs it: that is an exception with Status.State, and the scope stays open. Code that is not inside, such as the
+  /// caller of an async method that returns a scope, ends the scope and gets that exception, too: the scope has not
+  /// acted there.
   /// </summary>
   public void Dispose() {
     if (IsEnded) return;
     ScopeFlow.RequireEndable(this);
+    bool isInside = ScopeFlow.IsInside(this);
     if (Interlocked.Exchange(ref isEnded, 1) != 0) return;
     End();
     GC.SuppressFinalize(this);
+    if (isInside) return;
+    throw new HalftoneException(Status.State, "Scope.Dispose: the scope has ended, but this code was not inside: a scope " +
+                                "that an async method or a callback begins acts there and in what is started there");
   }
 
   internal abstract void End();

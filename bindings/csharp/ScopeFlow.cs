@@ -38,6 +38,9 @@ static class ScopeFlow {
     modes?.Enter(current);
   }
 
+  /// <summary>True if the scope is around the code of this thread; the state of an object is around none.</summary>
+  internal static bool IsInside(Scope scope) { return !(scope is FlowScope flow) || flow.IsAround(around.Value); }
+
   /// <summary>Throws inside a callback if the scope was begun before it.</summary>
   internal static void RequireEndable(Scope scope) {
     if (modes?.Base == null || !(scope is FlowScope flow) || !flow.IsAround(modes.Base)) return;

@@ -191,6 +191,21 @@ static class ScopesTest {
     Suite.Equal(Task.Run(() => Modes()).Result, none);
   }
 
+  static async Task<Scope> BeginAsync(Task task) {
+    var scope = Ops.NoGrad();
+    await task.ConfigureAwait(false);
+    return scope;
+  }
+
+  static void AScopeThatAnAsyncMethodReturnsReportsThatItDidNotAct() {
+    var scope = BeginAsync(Task.CompletedTask).Result;
+    Suite.Equal(Modes(), none);
+    Suite.Raises(Status.State, "not inside", scope.Dispose);
+    scope.Dispose();  // does nothing
+    InHook(() => scope = Ops.NoGrad());
+    Suite.Raises(Status.State, "not inside", scope.Dispose);
+  }
+
   static void AThreadThatEndsInAScopeLosesNothing() {
     OnAnotherThread(() => {
       Ops.NoGrad();
@@ -399,6 +414,8 @@ static class ScopesTest {
     suite.Test("ATaskFromOutsideDoesNotRunInAScope", ATaskFromOutsideDoesNotRunInAScope);
     suite.Test("AScopeEndsOnAnyThreadAndInAnyOrder", AScopeEndsOnAnyThreadAndInAnyOrder);
     suite.Test("AScopeThatAnAsyncMethodEndsHasEndedForItsCaller", AScopeThatAnAsyncMethodEndsHasEndedForItsCaller);
+    suite.Test("AScopeThatAnAsyncMethodReturnsReportsThatItDidNotAct",
+               AScopeThatAnAsyncMethodReturnsReportsThatItDidNotAct);
     suite.Test("AThreadThatEndsInAScopeLosesNothing", AThreadThatEndsInAScopeLosesNothing);
     suite.Test("ACallbackEndsTheScopesThatItLeavesOpen", ACallbackEndsTheScopesThatItLeavesOpen);
     suite.Test("ACallbackDoesNotEndAScopeAroundItsCall", ACallbackDoesNotEndAScopeAroundItsCall);
