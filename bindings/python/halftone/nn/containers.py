@@ -3,7 +3,8 @@
 from .. import halftone as _generated
 from ..halftone import Module
 from .layers import Layer
-from .module import KINDS, parts
+from .kinds import KINDS
+from .parts import parts
 from .parameter import Parameter
 
 _c = _generated._halftone

@@ -3,7 +3,8 @@
 from .. import halftone as _generated
 from ..buffers import default_device
 from ..halftone import Device, Module, Tensor
-from .module import KINDS, parts, set_part
+from .kinds import KINDS
+from .parts import parts, set_part
 from .parameter import Parameter, handle_of
 
 _c = _generated._halftone
