@@ -3,7 +3,8 @@
 
   bindings/generator/python_stubs.py api.json bindings/python/by_hand.pyi FOLDER
 
-__init__.pyi   by_hand.pyi, with the enumerations, structures, classes and functions that are generated
+__init__.pyi    by_hand.pyi, with the enumerations, structures, classes and functions that are generated
+nn/layers.pyi   the layers of the table in halftone/nn/layers.py, which is beside by_hand.pyi
 
 A class of by_hand.pyi keeps its lines, and so does each name in it: the generated ones are added.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from calls import Call, Parameter
 from description import Api, class_name, constant_names, visible_fields
 from interface import Interface, passed_type
+from layer_stubs import LayerStubs
 from mirrors import field_type, mirrored
 
 PLAIN = {"bool": "bool", "double": "float", "float": "float", "std::string": "str", "const char*": "str",
@@ -145,9 +147,11 @@ def main() -> int:
     arguments.add_argument("folder", type=Path)
     options = arguments.parse_args()
     stubs = Stubs(Interface(Api(options.description)))
-    options.folder.mkdir(parents=True, exist_ok=True)
+    (options.folder / "nn").mkdir(parents=True, exist_ok=True)
     text = package_stub(stubs, options.by_hand.read_text(encoding="utf-8"))
     (options.folder / "__init__.pyi").write_text(with_python_types(text), encoding="utf-8")
+    layers = LayerStubs(stubs, options.by_hand.parent / "halftone/nn/layers.py")
+    (options.folder / "nn/layers.pyi").write_text(layers.text(), encoding="utf-8")
     return 0
 
 

@@ -170,8 +170,12 @@ class Modes(unittest.TestCase):
         self.assertTrue(ht.is_grad_enabled())
         with ht.no_grad():
             self.assertFalse(ht.is_grad_enabled())
-            self.assertRaisesRegex(RuntimeError, "enable_grad: operations cannot be recorded",
-                                   ht.enable_grad().__enter__)
+            with ht.enable_grad():
+                self.assertTrue(ht.is_grad_enabled())
+                with ht.no_grad():
+                    self.assertFalse(ht.is_grad_enabled())
+                self.assertTrue(ht.is_grad_enabled())
+            self.assertFalse(ht.is_grad_enabled())
         with ht.enable_grad(), ht.inference_mode(False):
             self.assertTrue(ht.is_grad_enabled())
         with ht.inference_mode():
@@ -190,7 +194,31 @@ class Modes(unittest.TestCase):
         ht.set_grad_enabled(True)
         self.assertTrue(ht.is_grad_enabled())
 
+    def test_a_switch_inside_of_a_block_ends_with_it(self):
+        with ht.no_grad():
+            ht.set_grad_enabled(True)
+            self.assertTrue(ht.is_grad_enabled())
+            ht.set_grad_enabled(False)
+            ht.set_grad_enabled(True)
+        self.assertTrue(ht.is_grad_enabled())
+        ht.set_grad_enabled(False)
+        with ht.enable_grad():
+            self.assertTrue(ht.is_grad_enabled())
+            ht.set_grad_enabled(False)
+        self.assertFalse(ht.is_grad_enabled())
+        ht.set_grad_enabled(True)
+
+    def test_recording_inside_of_no_grad_keeps_autocast(self):
+        a = ht.ones(2, 2)
+        with ht.autocast("bf16"), ht.no_grad(), ht.enable_grad():
+            self.assertEqual(a.matmul(a).dtype, ht.bfloat16)
+        with ht.no_grad(), ht.autocast("bf16"), ht.enable_grad(), ht.autocast("bf16", enabled=False):
+            self.assertEqual(a.matmul(a).dtype, ht.float32)
+        self.assertTrue(ht.is_grad_enabled())
+
     def test_are_decorators(self):
+        with ht.no_grad():
+            self.assertTrue(ht.enable_grad()(ht.is_grad_enabled)())
         for mode in (ht.no_grad, ht.inference_mode, lambda: ht.set_grad_enabled(False)):
             decorated = mode()(ht.is_grad_enabled)
             if mode not in (ht.no_grad, ht.inference_mode):
@@ -257,8 +285,8 @@ class Files(unittest.TestCase):
         self.assertEqual(self.plain(ht.load(self.path)), {"x": ("f32", [1.0, 1.0])})
 
     def test_refuse_other_objects(self):
-        for value, text in (({"a": [set()]}, r"save: obj\['a'\]\['0'\] must be a Tensor, a number, .* got set set\(\)"),
-                            (nn.Linear(1, 1), "save: obj must be a Tensor"), (ht.float32, "save: obj must be"),
+        for value, text in (({"a": [set()]}, r"save: obj\['a'\]\['0'\] must be a Tensor, a Module, a number, .* got set set\(\)"),
+                            (ht.float32, "save: obj must be"),
                             ({(1, 2): 3}, r"save: obj has a key that is no str or number, got tuple \(1, 2\)")):
             with self.assertRaisesRegex(TypeError, text):
                 ht.save(value, self.path)

@@ -11,7 +11,7 @@
 
 from . import halftone as _generated
 from .halftone import GradScaler as _Native
-from .nn.layers import device_of
+from .devices import device_of
 from .scopes import autocast
 
 _c = _generated._halftone
@@ -22,7 +22,7 @@ class GradScaler(_Native):
 
     def __init__(self, device="cpu", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
                  enabled=True, **settings):
-        made = _Native(device_of(device), initial_scale=init_scale, growth_factor=growth_factor,
+        made = _Native(device_of("GradScaler", device), initial_scale=init_scale, growth_factor=growth_factor,
                        backoff_factor=backoff_factor, growth_interval=growth_interval, enabled=enabled, **settings)
         self.__dict__.update(this=made.this, _enabled=enabled, growth_interval=growth_interval,
                              growth_factor=growth_factor, backoff_factor=backoff_factor)

@@ -31,15 +31,44 @@ Scope.__enter__ = lambda self: self
 Scope.__exit__ = lambda self, *exception: self.close()
 
 
+_thread = threading.local()
+
+
+def opened():
+    """What this thread has begun and not ended, in order: scopes of `with`, and the switches of grad_mode.py."""
+    _thread.opened = [item for item in getattr(_thread, "opened", ()) if not item.has_ended]
+    return _thread.opened
+
+
+class _Opened:
+    """A scope of a `with`. A mode holds inside of enable_grad(), too, which begins it there again."""
+
+    is_switch = has_ended = False
+
+    def __init__(self, begin, is_mode):
+        self.scope, self.begin_again = begin(), begin if is_mode else None
+
+    def end(self):
+        """Ends the scope, and switches before it that were set inside and not set back."""
+        inside = opened()
+        while self in inside and inside[-1].is_switch:
+            inside.pop().end()
+        self.has_ended = True
+        scope, self.scope, self.begin_again = self.scope, None, None
+        scope.close()
+
+
 class _Begun(contextlib.ContextDecorator):
     """Begins a scope at `with` and ends it there, also as a decorator. Each thread ends those that it has begun."""
 
-    def __init__(self, begin, at_end=None):
-        self._begin, self._at_end = begin, at_end
+    def __init__(self, begin, at_end=None, is_mode=False):
+        self._begin, self._at_end, self._is_mode = begin, at_end, is_mode
         self._scopes = {}
 
     def __enter__(self):
-        self._scopes.setdefault(threading.get_ident(), []).append(self._begin())
+        made = _Opened(self._begin, self._is_mode)
+        self._scopes.setdefault(threading.get_ident(), []).append(made)
+        opened().append(made)
         return self
 
     def __exit__(self, *exception):
@@ -49,7 +78,7 @@ class _Begun(contextlib.ContextDecorator):
         scope = self._scopes[thread].pop()
         if not self._scopes[thread]:
             del self._scopes[thread]
-        scope.close()
+        scope.end()
         if self._at_end is not None:
             self._at_end()
 
@@ -84,7 +113,7 @@ def deferred_init():
             model = nn.Transformer(vocabulary=50257, positions=1024, layers=48, width=1600, heads=25)
         sharded = halftone.Fsdp(model, group)
     """
-    return _Begun(_generated.deferred_init_begin)
+    return _Begun(_generated.deferred_init_begin, is_mode=True)
 
 
 _DEVICES = {"cpu": "bf16", "cuda": "f16", "meta": "bf16"}
@@ -104,12 +133,12 @@ def autocast(device_type="bf16", dtype=None, enabled=True):
     if not enabled:
         dtype = "f32"
     policy = dtype if isinstance(dtype, AutocastPolicy) else AutocastPolicy(dtype)
-    return _Begun(lambda: _generated.autocast_begin(policy))
+    return _Begun(lambda: _generated.autocast_begin(policy), is_mode=True)
 
 
 def detect_anomaly(anomaly="not_finite"):
     """Fails inside at the operation that makes the first NaN or infinity."""
-    return _Begun(lambda: _generated.anomaly_begin(anomaly))
+    return _Begun(lambda: _generated.anomaly_begin(anomaly), is_mode=True)
 
 
 def _no_sync(self):

@@ -1,5 +1,5 @@
-"""save and load: tensors in nested dicts, lists and tuples, with numbers and texts beside them, in the format of
-safetensors. A file holds no code, so a file of a stranger can be read. Its text "halftone" is the structure as JSON;
+"""save and load: tensors and modules in nested dicts, lists and tuples, with numbers and texts beside them, in the format
+of safetensors. A file holds no code, so a file of a stranger can be read. Its text "halftone" is the structure as JSON;
 each tensor has its path in the structure as its name, so that other readers find the tensors of a state dict, too.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from . import halftone as _generated
 from .checks import got, wrong
 from .devices import device_of
-from .halftone import Context, Parameter, StateDict, Tensor
+from .halftone import Context, Module, Parameter, StateDict, Tensor
 from .registry import function
 
 _KEY = "halftone"
@@ -24,7 +24,7 @@ class _Writer:
     def __init__(self):
         self.tensors = StateDict()
         self.names = {}  # by the identity of the tensor; self.kept keeps it, so that no other object gets it
-        self.used, self.kept = set(), []
+        self.used, self.kept, self.modules = set(), [], {}
 
     def describe(self, value, path):
         """The structure of a value as JSON has it: a list whose first item is its kind."""
@@ -32,13 +32,15 @@ class _Writer:
             return ["plain", value]
         if isinstance(value, (Tensor, Parameter)):
             return self.describe_tensor(value, path)
+        if isinstance(value, Module):
+            return self.describe_module(value, path)
         if isinstance(value, (StateDict, Mapping)):
             rows = [[self.key(key, path), self.describe(item, (*path, str(key)))] for key, item in value.items()]
             return ["dict", rows]
         if type(value) in (list, tuple) or isinstance(value, tuple):
             kind = "list" if isinstance(value, list) else "tuple"
             return [kind, [self.describe(item, (*path, str(index))) for index, item in enumerate(value)]]
-        raise wrong("save", self.place(path), "a Tensor, a number, a str, None, a dict, a list or a tuple", value)
+        raise wrong("save", self.place(path), "a Tensor, a Module, a number, a str, None, a dict, a list or a tuple", value)
 
     def place(self, path):
         return "obj" + "".join(f"[{part!r}]" for part in path)
@@ -54,7 +56,20 @@ class _Writer:
             self.names[id(value)] = self.name(path)
             self.kept.append(value)
             self.tensors.add(self.names[id(value)], source.detach())
-        return ["tensor", self.names[id(value)], bool(source.requires_grad)]
+        kind = "parameter" if hasattr(value, "handle") else "tensor"
+        return [kind, self.names[id(value)], bool(source.requires_grad)]
+
+    def describe_module(self, module, path):
+        """A module comes once, too: one that is a part of several is one after load()."""
+        from .nn.copies import require_origin, state_of
+
+        if id(module) not in self.modules:
+            self.modules[id(module)] = len(self.modules)
+            self.kept.append(module)
+            kind = type(module)
+            content = [self.describe(item, path) for item in (require_origin(module, "save"), state_of(module))]
+            return ["module", f"{kind.__module__}:{kind.__qualname__}", self.modules[id(module)], *content]
+        return ["same", self.modules[id(module)]]
 
     def name(self, path):
         made = ".".join(path) or "tensor"
@@ -71,8 +86,8 @@ class _Writer:
 class _Reader:
     """Makes the structure anew from the tensors of a file."""
 
-    def __init__(self, tensors):
-        self.tensors, self.made = tensors, {}
+    def __init__(self, tensors, weights_only):
+        self.tensors, self.made, self.modules, self.weights_only = tensors, {}, {}, weights_only
 
     def build(self, described):
         kind, content = described[0], described[1]
@@ -83,24 +98,60 @@ class _Reader:
         if kind in ("list", "tuple"):
             items = [self.build(item) for item in content]
             return items if kind == "list" else tuple(items)
-        if kind != "tensor":
+        if kind == "module":
+            return self.build_module(*described[1:])
+        if kind == "same":
+            return self.modules[content]
+        if kind not in ("tensor", "parameter"):
             raise ValueError(f"load: the file has a {kind!r}, which this version of halftone does not know")
         if content not in self.made:
-            self.made[content] = self.tensors[content]
-            if described[2]:
-                self.made[content].set_requires_grad()
+            self.made[content] = self.build_tensor(kind, self.tensors[content], described[2])
         return self.made[content]
+
+    def build_tensor(self, kind, tensor, requires_grad):
+        if kind == "parameter":
+            from .nn.parameter import Parameter as TensorOfModule
+
+            return TensorOfModule(tensor, requires_grad)
+        if requires_grad:
+            tensor.set_requires_grad()
+        return tensor
+
+    def build_module(self, name, number, origin, state):
+        from .nn.copies import made_anew
+
+        made = made_anew(_class_of(name, self.weights_only), self.build(origin))
+        self.modules[number] = made
+        made.__setstate__(self.build(state))
+        return made
+
+
+def _class_of(name, weights_only):
+    """The class of a module. That of a program is code, which a file must not choose by itself."""
+    module, _, path = name.partition(":")
+    if not module.startswith("halftone.nn.") and weights_only:
+        raise ValueError(f"load: the file has a module of the class {module}.{path}; if you trust the file, "
+                         "weights_only=False makes one")
+    import importlib
+
+    found = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type) or not issubclass(found, Module):
+        raise ValueError(f"load: {module}.{path} is no class of modules")
+    return found
 
 
 @function
 def save(obj, f):
-    """Writes a tensor, or dicts, lists and tuples of tensors, numbers and texts, to a file.
+    """Writes a tensor, a module, or dicts, lists and tuples of them, numbers and texts, to a file.
 
         halftone.save(model.state_dict(), "model.safetensors")
         halftone.save({"step": 7, "weights": [a, b]}, "state.safetensors")
+        halftone.save(model, "whole.safetensors")
 
     f: a path, or an object with write(). A tensor keeps whether it requires a gradient, and one that comes twice is
-    one tensor after load(), too.
+    one tensor after load(), too. Of a module it keeps the class's name, the parts, the modes and the attributes.
     """
     import json
 
@@ -126,7 +177,8 @@ def load(f, map_location=None, *, weights_only=True):
 
     f: a path, or an object with read().
     map_location: the device of the tensors, the default device without one.
-    weights_only: accepted for programs of PyTorch; a file never holds more.
+    weights_only: False makes modules of any class that the file names, which runs code of the class; True only of
+        those of halftone.nn. The tensors of a module are on the device that it had.
     """
     import json
 
@@ -141,4 +193,4 @@ def load(f, map_location=None, *, weights_only=True):
     structure = json.loads(tensors.text(_KEY))
     if structure.get("version") != _VERSION:
         raise ValueError(f"load: the file has version {structure.get('version')}, expected {_VERSION}")
-    return _Reader(tensors).build(structure["content"])
+    return _Reader(tensors, weights_only).build(structure["content"])

@@ -1,7 +1,8 @@
 """Layers, losses and containers with PyTorch's names: nn.Linear(784, 256), nn.Sequential(...), nn.functional."""
 
 from ..halftone import Module
-from . import attributes, copies, forward, modes, module, moves, registration, states, texts, walks  # noqa: F401: they complete Module
+# These complete the class.
+from . import attributes, copies, forward, modes, module, moves, registration, states, texts, walks  # noqa: F401
 from . import functional, init, utils  # noqa: F401
 from . import activations, containers, layers
 from .activations import *  # noqa: F403

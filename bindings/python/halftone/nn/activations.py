@@ -1,7 +1,11 @@
 """Activations and losses as modules, over the operations of functional."""
 
+from inspect import Parameter as Argument
+from inspect import Signature
+
 from ..halftone import Module
 from . import functional
+from .constructors import add_constructor
 from .functional import _REDUCTIONS
 
 
@@ -9,14 +13,7 @@ def _module(name, operation, documentation, **settings):
     """A class whose forward is an operation with the settings of the constructor."""
     names = list(settings)
 
-    def __init__(self, *given, **named):
-        if len(given) > len(names):
-            raise TypeError(f"{name}() takes at most {len(names)} arguments, got {len(given)}")
-        values = {**settings, **dict(zip(names, given))}
-        for key, value in named.items():
-            if key not in settings or key in names[:len(given)]:
-                raise TypeError(f"{name}() has no argument {key!r}; it takes {', '.join(names) or 'none'}")
-            values[key] = value
+    def begin(self, values):
         if values.get("reduction", "mean") not in (*_REDUCTIONS, "batchmean"):
             raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', got {values['reduction']!r}")
         Module.__init__(self)
@@ -33,8 +30,11 @@ def _module(name, operation, documentation, **settings):
         return ", ".join(f"{key}={getattr(self, key)!r}" for key in names
                          if key not in ("weight", "pos_weight") and getattr(self, key) != settings[key])
 
-    return type(name, (Module,), {"__init__": __init__, "forward": forward, "extra_repr": extra_repr,
-                                  "__doc__": documentation, "__module__": __name__})
+    kind = type(name, (Module,), {"forward": forward, "extra_repr": extra_repr, "__doc__": documentation,
+                                  "__module__": __name__})
+    taken = [Argument(key, Argument.POSITIONAL_OR_KEYWORD, default=value) for key, value in settings.items()]
+    add_constructor(kind, Signature(taken), begin)
+    return kind
 
 
 _f = functional
@@ -75,19 +75,8 @@ Upsample = _module("Upsample", _f.interpolate, "Resampling to a size or by a fac
                    mode="nearest", align_corners=None)
 ZeroPad2d = _module("ZeroPad2d", lambda x, padding: _f.pad(x, (padding,) * 4 if isinstance(padding, int) else padding),
                     "Zeros around [..., height, width]: left, right, top, bottom.", padding=0)
-_flat = _module("Flatten", None, "Merges the dimensions from start_dim to end_dim.", start_dim=1, end_dim=-1)
-
-
-class Flatten(_flat):
-    """Merges the dimensions from start_dim to end_dim."""
-
-    def forward(self, input):
-        count = len(input.shape)
-        first, last = self.start_dim % count, self.end_dim % count
-        merged = 1
-        for size in input.shape[first:last + 1]:
-            merged *= size
-        return input.reshape([*input.shape[:first], merged, *input.shape[last + 1:]])
+Flatten = _module("Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim, end_dim),
+                  "Merges the dimensions from start_dim to end_dim.", start_dim=1, end_dim=-1)
 
 
 class Unflatten(Module):
@@ -103,4 +92,4 @@ class Unflatten(Module):
 
 
 __all__ = [name for name, value in globals().items()
-           if isinstance(value, type) and value is not Module and not name.startswith("_")]
+           if isinstance(value, type) and issubclass(value, Module) and value.__module__ == __name__]

@@ -5,6 +5,7 @@ from .hidden_parts import HIDING, hidden_parts, require_no_hidden_parts
 from .methods import method
 from .parameter import Handle, Parameter
 from .parts import PARTS, drop_part, parts, remove_part, set_part
+from .remakes import remake
 
 _WANTED = {"_modules": "a Module", "_parameters": "a Parameter", "_buffers": "a Tensor", "_transient": "a Tensor"}
 
@@ -55,6 +56,8 @@ def _set_plain(self, name, value):
         if which in ("_buffers", "_transient") and isinstance(value, Tensor):
             return set_part(self, which, name, value)
         raise TypeError(f"{type(self).__name__}.{name} must be {_WANTED[which]} or None, got {type(value).__name__}")
+    if name in self.__dict__.get("_settings", ()) and value != self.__dict__.get(name):
+        return remake(self, **{name: value})
     object.__setattr__(self, name, value)
     if isinstance(value, HIDING) and hidden_parts(value):
         try:

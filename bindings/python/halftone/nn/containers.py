@@ -2,9 +2,8 @@
 
 from .. import halftone as _generated
 from ..halftone import Module
-from .layers import Layer
 from .kinds import KINDS
-from .parts import parts
+from .parts import note_holder, parts
 from .parameter import Parameter
 
 _c = _generated._halftone
@@ -103,7 +102,7 @@ class _Row(Module):
         return part
 
 
-class Sequential(_Row, Layer):
+class Sequential(_Row):
     """Modules one after another: nn.Sequential(a, b), of a list of modules, or of a dictionary of named ones."""
 
     def __init__(self, *modules):
@@ -118,10 +117,16 @@ class Sequential(_Row, Layer):
             for name, module in zip(named or map(str, range(len(given))), given):
                 setattr(self, name, module)
             return
-        made = Module.named_sequential(list(named), given) if named else Module.sequential(given)
+        self._hold(list(named) if named else None, given)
+
+    def _hold(self, names, given):
+        """Makes the library's module of modules, which have names or numbers."""
+        made = Module.named_sequential(names, given) if names else Module.sequential(given)
         self.__dict__["this"] = made.this
-        self.__dict__.update(_modules=dict(zip(named or map(str, range(len(given))), given)), _parameters={},
+        self.__dict__.update(_modules=dict(zip(names or map(str, range(len(given))), given)), _parameters={},
                              _buffers={}, _transient={})
+        for module in given:
+            note_holder(module, self)
 
     def forward(self, input, **settings):
         if "_is_custom" not in self.__dict__:

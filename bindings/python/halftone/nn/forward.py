@@ -4,7 +4,7 @@ import inspect
 
 from .. import halftone as _generated
 from ..halftone import AutocastPolicy, Module
-from . import calls, hooks
+from . import backward_hooks, calls, hooks
 from .hidden_parts import require_no_hidden_parts
 from .methods import method
 
@@ -65,6 +65,7 @@ for _name in ("set_recompute", "set_recompute_matching"):
     setattr(Module, _name, _marking(getattr(Module, _name)))
 
 
-Module.register_forward_hook = hooks.register_forward_hook
-Module.register_forward_pre_hook = hooks.register_forward_pre_hook
-Module.add_forward_pre_hook = hooks.add_forward_pre_hook
+for _function in (hooks.register_forward_hook, hooks.register_forward_pre_hook, hooks.add_forward_hook,
+                  hooks.add_forward_pre_hook, backward_hooks.register_full_backward_hook,
+                  backward_hooks.register_full_backward_pre_hook):
+    method(_function)

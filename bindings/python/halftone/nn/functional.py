@@ -1,7 +1,7 @@
 """Operations of networks with PyTorch's names and arguments."""
 
 from .. import halftone as _generated
-from .layers import refuse, sizes
+from .arguments import refuse, sizes
 
 elu = _generated.elu
 leaky_relu = _generated.leaky_relu

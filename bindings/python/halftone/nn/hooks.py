@@ -42,7 +42,7 @@ def register_forward_pre_hook(self, hook, *, with_kwargs=False):
             call.packed, call.replaced = packed, True
         return tensors
 
-    return _c.Module_add_forward_pre_hook(self, before)
+    return _added(self, _c.Module_add_forward_pre_hook, before)
 
 
 def register_forward_hook(self, hook, *, with_kwargs=False):
@@ -67,7 +67,19 @@ def register_forward_hook(self, hook, *, with_kwargs=False):
             call.result = packed
         return tensors
 
-    return _c.Module_add_forward_hook(self, after)
+    return _added(self, _c.Module_add_forward_hook, after)
+
+
+def _added(module, add, hook):
+    """The library's module of a layer has hooks now, so that the layer must keep this module."""
+    module.__dict__["_hooked"] = True
+    return add(module, hook)
+
+
+def add_forward_hook(self, callback):
+    """Calls callback(module, inputs, outputs) after each forward; it may return other outputs.
+    """
+    return _added(self, _c.Module_add_forward_hook, callback)
 
 
 def add_forward_pre_hook(self, callback):
@@ -82,4 +94,4 @@ def add_forward_pre_hook(self, callback):
             call.replaced = True
         return returned
 
-    return _c.Module_add_forward_pre_hook(self, before)
+    return _added(self, _c.Module_add_forward_pre_hook, before)

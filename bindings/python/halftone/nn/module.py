@@ -10,7 +10,7 @@ from .. import halftone as _generated
 from ..halftone import Module
 from . import calls
 from .methods import method
-from .parts import PARTS
+from .parts import PARTS, note_holder
 
 
 class _Forward:
@@ -35,6 +35,9 @@ class _Forward:
         made.__dict__ = self.attributes
         _own(made, module)
         self.made = weakref.ref(made)
+        for part in self.attributes["_modules"].values():
+            if part is not None:
+                note_holder(part, made)
         return made
 
 

@@ -1,11 +1,13 @@
 """Moves of a module to another device or dtype."""
 
 from .. import halftone as _generated
+from ..devices import device_of
 from ..halftone import Device, Module
 from ..leaves import weights_moved
 from .methods import method
 from .parameter import Parameter
 from .parts import parts, set_part
+from .remakes import remake
 
 _c = _generated._halftone
 _FLOATS = ("f64", "f32", "f16", "bf16")
@@ -20,7 +22,7 @@ def to(self, device=None, dtype=None):
         device, dtype = None, device
     elif isinstance(device, str) and (device in _FLOATS or device.startswith(("float", "bfloat"))):
         device, dtype = None, device
-    device = Device(device) if isinstance(device, str) else device
+    device = None if device is None else device_of("to", device)
     moved = {}
     for module in self.modules():
         for name, parameter in parts(module, "_parameters").items():
@@ -34,7 +36,7 @@ def to(self, device=None, dtype=None):
 def _move_parameter(module, name, parameter, device, dtype, moved):
     if id(parameter) not in moved:
         values = parameter.detach().to(dtype, device)
-        is_same = values.dtype == parameter.dtype and _name_of(values.device) == _name_of(parameter.device)
+        is_same = values.dtype == parameter.dtype and not _is_elsewhere(values, parameter.device)
         moved[id(parameter)] = None
         if not is_same:
             moved[id(parameter)] = Parameter(values)
@@ -46,24 +48,25 @@ def _move_parameter(module, name, parameter, device, dtype, moved):
         parameter._replace(made.handle)
 
 
-def _name_of(device):
-    return device.name
-
-
 def _move_buffers(module, device, dtype):
+    if "_made" in module.__dict__ and any(_is_elsewhere(part, device) for part in parts(module, "_buffers").values()):
+        remake(module, device=device.name)
+    # The running statistics of a layer of the library stay in their dtype.
+    kept = parts(module, "_buffers") if "_is_custom" not in module.__dict__ or "_made" in module.__dict__ else {}
     for which in ("_buffers", "_transient"):
         for name, buffer in list(parts(module, which).items()):
-            if buffer is None:
+            if buffer is None or name in kept and not _is_elsewhere(buffer, device):
                 continue
+            if name in kept:
+                raise NotImplementedError(f"to: the buffers of a {type(module).__name__} that the library made cannot move "
+                                          "to another device; make the layer there: device=...")
             is_float = str(buffer.dtype) in _FLOATS
-            is_here = device is None or _name_of(buffer.device) == _name_of(device)
-            if is_here and (dtype is None or not is_float or "_is_custom" not in module.__dict__):
-                continue  # the running statistics of a layer of the library stay in their dtype
-            if "_is_custom" not in module.__dict__:
-                raise NotImplementedError(f"to: the buffers of {type(module).__name__} cannot move to another device; "
-                                          "make the layer there: device=...")
-            made = buffer.to(dtype if is_float else None, device)
-            set_part(module, which, name, made)
+            if _is_elsewhere(buffer, device) or dtype is not None and is_float:
+                set_part(module, which, name, buffer.to(dtype if is_float else None, device))
+
+
+def _is_elsewhere(tensor, device):
+    return tensor is not None and device is not None and tensor.device.name != device.name
 
 
 def _converting(name, dtype):

@@ -1,5 +1,7 @@
 """The parts of a module by name: modules, parameters, buffers, and buffers that are not part of states."""
 
+import weakref
+
 from .. import halftone as _generated
 from ..halftone import Module, Tensor
 from .kinds import adopt
@@ -24,6 +26,8 @@ def _fill(self):
     names = [_c.Module_parameter_name(self, index) for index in range(_c.Module_parameter_count(self))]
     attributes["_parameters"] = {name: Parameter._of(_c.Module_parameter(self, index))
                                  for index, name in enumerate(names) if "." not in name}
+    for name in getattr(type(self), "_optional", ()):
+        attributes["_parameters"].setdefault(name, None)
     names = [_c.Module_buffer_name(self, index) for index in range(_c.Module_buffer_count(self))]
     attributes["_buffers"] = {name: _generated_kept(_c.Module_buffer(self, index))
                               for index, name in enumerate(names) if "." not in name}
@@ -62,7 +66,20 @@ def set_part(self, which, name, value):
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         _generated.keep_handle(value)
     known[name] = value
+    if which == "_modules":
+        note_holder(value, self)
     show(self, name, value)
+
+
+def note_holder(part, holder):
+    """Remembers for a module which one holds it."""
+    known = [reference for reference in part.__dict__.get("_holders", ()) if reference() is not None]
+    part.__dict__["_holders"] = [*known, weakref.ref(holder)]
+
+
+def holders_of(part):
+    """The modules that hold a module, or did."""
+    return [holder for holder in (reference() for reference in part.__dict__.get("_holders", ())) if holder is not None]
 
 
 def drop_part(self, which, name):

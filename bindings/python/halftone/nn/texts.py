@@ -6,7 +6,7 @@ from .methods import method
 @method
 def extra_repr(self):
     """The settings that print() shows; a class may override it."""
-    return ", ".join(f"{name}={value!r}" for name, value in self.__dict__.get("_settings", {}).items())
+    return ""
 
 
 @method
