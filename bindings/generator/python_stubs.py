@@ -63,10 +63,14 @@ class Stubs:
 
     def method(self, call: Call) -> str:
         own = [] if call.kind == "static" else ["self"]
+        taken = self.parameters(call)
+        if call.owner == "Optimizer" and taken[:1] == ["module: Module"]:  # modules.py in the package
+            taken[0] = "module: Module | Iterable[nn.Parameter]"
+            taken += ["betas: tuple[float, float] = ..."] if "beta1: float = ..." in taken else []
         name, returned = (("__init__", "None") if call.kind == "constructor"
                           else (call.name, self.result(call.result_type())))
         decorated = "    @staticmethod\n" if call.kind == "static" else ""
-        return f"{decorated}    def {name}({', '.join(own + self.parameters(call))}) -> {returned}: ...\n"
+        return f"{decorated}    def {name}({', '.join(own + taken)}) -> {returned}: ...\n"
 
     def members(self, handle: str) -> dict[str, str]:
         """The methods of a class by name."""

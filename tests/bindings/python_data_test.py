@@ -6,12 +6,20 @@ import unittest
 import halftone as ht
 from callbacks import Counted
 from halftone.utils.data import (
+    BatchSampler,
+    ChainDataset,
     ConcatDataset,
     DataLoader,
     Dataset,
+    DistributedSampler,
     IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    StackDataset,
     Subset,
+    SubsetRandomSampler,
     TensorDataset,
+    WeightedRandomSampler,
     default_collate,
     random_split,
 )
@@ -121,16 +129,59 @@ class Loaders(Counted):
         self.assertEqual([batch.tolist() for batch in DataLoader(Stream(), 2, num_workers=2)], [[0, 1], [2, 3], [4]])
         with self.assertRaisesRegex(TypeError, "Stream has no length"):
             len(DataLoader(Stream(), 2))
+        self.assertEqual([batch.tolist() for batch in DataLoader(ChainDataset([Stream(), [7]]), 4)],
+                         [[0, 1, 2, 3], [4, 7]])
 
     def test_wrong_arguments_say_what_is_taken(self):
         for make, error, text in ((lambda: DataLoader(ht.tensor([1.0]), 2), TypeError, "use TensorDataset"),
                                   (lambda: DataLoader(3), TypeError, "dataset must have samples, got int"),
                                   (lambda: DataLoader(Squares(), 0), ValueError, "batch_size must be at least 1"),
+                                  (lambda: DataLoader(Squares(), 2, batch_sampler=[[1]]), ValueError, "batch_sampler"),
+                                  (lambda: DataLoader(Squares(), None, drop_last=True), ValueError, "a batch_size"),
+                                  (lambda: DataLoader(Squares(), timeout=-1), ValueError, "timeout must be at least 0"),
                                   (lambda: DataLoader(Squares(), sampler=[1], shuffle=True), ValueError, "no sampler"),
                                   (lambda: TensorDataset(ht.tensor([1.0]), ht.tensor([1, 2])), ValueError,
                                    "expected one first size"),
                                   (lambda: random_split(Squares(), [3, 3]), ValueError, "sum 6, expected 10")):
             with self.assertRaisesRegex(error, text):
+                make()
+
+
+class Samplers(Counted):
+    def test_give_orders_of_pytorch_s_kinds(self):
+        data = Squares(7)
+        self.assertEqual(list(SequentialSampler(data)), list(range(7)))
+        sampler = RandomSampler(data, generator=5)
+        first = list(sampler)
+        self.assertEqual((sorted(first), list(RandomSampler(data, generator=5))), (list(range(7)), first))
+        self.assertNotEqual(list(sampler), first)
+        many = list(RandomSampler(data, num_samples=17, generator=1))
+        self.assertEqual([sorted(many[:7]), sorted(many[7:14]), len(set(many[14:]))], [list(range(7))] * 2 + [3])
+        self.assertEqual(len(list(RandomSampler(data, replacement=True, num_samples=40))), 40)
+        self.assertEqual(sorted(SubsetRandomSampler([5, 3, 9])), [3, 5, 9])
+        self.assertEqual(set(WeightedRandomSampler([0.0, 2.0, 0.0, 1.0], 50)), {1, 3})
+        self.assertEqual(sorted(WeightedRandomSampler([0.0, 2.0, 5.0], 2, replacement=False)), [1, 2])
+        batches = BatchSampler(SequentialSampler(data), 3, drop_last=False)
+        self.assertEqual((list(batches), len(batches)), ([[0, 1, 2], [3, 4, 5], [6]], 3))
+        self.assertEqual(numbers(DataLoader(data, batch_sampler=batches)), [i * i for i in range(7)])
+        self.assertEqual(numbers(DataLoader(data, 2, sampler=SubsetRandomSampler([4]), drop_last=False)), [16])
+
+    def test_ranks_share_the_samples(self):
+        shares = [DistributedSampler(Squares(7), 2, rank, seed=3) for rank in range(2)]
+        orders = [list(share) for share in shares]
+        self.assertEqual(([len(order) for order in orders], set(sum(orders, []))), ([4, 4], set(range(7))))
+        shares[0].set_epoch(1)
+        self.assertNotEqual(list(shares[0]), orders[0])
+        dropped = [list(DistributedSampler(Squares(7), 2, rank, shuffle=False, drop_last=True)) for rank in range(2)]
+        self.assertEqual(dropped, [[0, 2, 4], [1, 3, 5]])
+
+    def test_say_what_they_take(self):
+        for make, text in ((lambda: RandomSampler([1], num_samples=0), "an int of at least 1, got 0"),
+                           (lambda: WeightedRandomSampler([0.0, 1.0], 2, replacement=False), "but only 1 weights are above 0"),
+                           (lambda: WeightedRandomSampler([-1.0], 1), "must be finite and not negative"),
+                           (lambda: DistributedSampler(Squares()), "give num_replicas and rank"),
+                           (lambda: DistributedSampler(Squares(), 2, 2), "rank must be below 2, got 2")):
+            with self.assertRaisesRegex(ValueError, text):
                 make()
 
 
@@ -141,6 +192,9 @@ class Splits(Counted):
         self.assertEqual(sorted(part[i]["y"] for part in parts for i in range(len(part))), [i * i for i in range(10)])
         both = ConcatDataset([Subset(Squares(), [9, 1]), Squares(2)])
         self.assertEqual([both[i]["y"] for i in range(-4, 4)], [81, 1, 0, 1] * 2)
+        self.assertEqual(StackDataset(a=[1, 2], b=[3, 4])[1], {"a": 2, "b": 4})
+        with self.assertRaisesRegex(ValueError, r"have \[1, 2\] samples"):
+            StackDataset([1], [1, 2])
 
 
 if __name__ == "__main__":

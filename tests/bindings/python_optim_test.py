@@ -1,6 +1,9 @@
 """Optimizers, schedules and the gradient scaler with PyTorch's names. Run by CTest."""
 
+import copy
+import io
 import math
+import pickle
 import unittest
 import warnings
 
@@ -16,6 +19,13 @@ def ones(*shape):
 
 def model():
     return nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+
+
+def through_file(state):
+    file = io.BytesIO()
+    ht.save({"optimizer": state, "epoch": 3}, file)
+    file.seek(0)
+    return ht.load(file)["optimizer"]
 
 
 class Optimizers(Counted):
@@ -49,6 +59,32 @@ class Optimizers(Counted):
         self.assertEqual(len(optimizer.param_groups), 3)
         self.assertIn("betas: (0.9, 0.95)", repr(optimizer))
 
+    def test_gradients_become_zeros_on_request(self):
+        net = model()
+        optimizer = optim.SGD(net.parameters(), lr=1.0)
+        for zero in (net.zero_grad, optimizer.zero_grad):
+            net(ones(1, 2)).sum().backward()
+            zero(set_to_none=False)
+            self.assertEqual(net[2].bias.grad.tolist(), [0.0])
+        net[0].weight.grad = None
+        zero(set_to_none=False)
+        self.assertIsNone(net[0].weight.grad)
+
+    def test_a_closure_records_inside_of_no_grad(self):
+        net = model()
+        optimizer = optim.SGD(net.parameters(), lr=1.0)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = net(ones(1, 2)).sum()
+            loss.backward()
+            return loss
+
+        before = net[2].bias.item()
+        with ht.no_grad():
+            optimizer.step(closure)
+        self.assertAlmostEqual(net[2].bias.item(), before - 1.0, 6)
+
     def test_a_replaced_layer_trains_after_its_group_is_added(self):
         net = model()
         optimizer = optim.SGD(net.parameters(), lr=1.0)
@@ -77,18 +113,22 @@ class Optimizers(Counted):
             (net(ones(2, 2)) ** 2).mean().backward()
             optimizer.step()
 
-        first, second = model(), model()
-        second.load_state_dict(first.state_dict())
+        first, others = model(), []
         one = optim.Adam(first.parameters(), lr=0.1)
         train(first, one)
-        second.load_state_dict(first.state_dict())
-        other = optim.Adam(second.parameters(), lr=0.5)
-        other.load_state_dict(one.state_dict())
-        self.assertTrue(any("2.weight" in name for name in one.state_dict().keys()), one.state_dict().keys())
-        self.assertEqual(other.param_groups[0]["lr"], 0.1)
+        state = one.state_dict()
+        self.assertTrue(any("2.weight" in name for name in state.keys()), state.keys())
+        ways = copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item)), through_file
+        for net, saved in [(copy.deepcopy(first), way(state)) for way in ways]:
+            other = optim.Adam(net.named_parameters(), lr=0.5)
+            other.load_state_dict(saved)
+            self.assertEqual((other.param_groups[0]["lr"], other.step_count), (0.1, 1))
+            train(net, other)
+            others.append(net[0].weight.tolist())
         train(first, one)
-        train(second, other)
-        self.assertEqual(second[0].weight.tolist(), first[0].weight.tolist())
+        self.assertEqual(others, [first[0].weight.tolist()] * 3)
+        with self.assertRaisesRegex(TypeError, r"Adam cannot be copied or pickled; copy or save its state_dict\(\)"):
+            copy.deepcopy(one)
 
     def test_low_precision_settings_move_the_leaf_of_a_parameter(self):
         layer = nn.Linear(4, 4)
@@ -105,6 +145,8 @@ class Optimizers(Counted):
         for make, error, text in (
                 (lambda: optim.SGD([]), ValueError, "SGD: params is empty"),
                 (lambda: optim.SGD([3]), TypeError, "SGD: params must be Parameters, got int"),
+                (lambda: optim.SGD([ones(2)]), TypeError, "got Tensor; make it an nn.Parameter"),
+                (lambda: optim.Adam(net.parameters(), differentiable=True), NotImplementedError, "differentiable"),
                 (lambda: optim.Adam(net.parameters(), amsgrad=True), NotImplementedError, "Adam: amsgrad=True"),
                 (lambda: optim.Adam(net.parameters(), learning_rate=1), TypeError, "'learning_rate' is no setting; known"),
                 (lambda: optim.Adam([{"parameters": 1}]), ValueError, "a group must have 'params', got 'parameters'"),
@@ -114,6 +156,14 @@ class Optimizers(Counted):
 
 
 class Clipping(Counted):
+    def test_vectors_have_all_parameters(self):
+        net = model()
+        vector = nn.utils.parameters_to_vector(net.parameters())
+        nn.utils.vector_to_parameters(vector * 2, net.parameters())
+        self.assertEqual(nn.utils.parameters_to_vector(net.parameters()).tolist(), (vector * 2).tolist())
+        with self.assertRaisesRegex(ValueError, r"vec has shape \[2\], expected \[13\]"):
+            nn.utils.vector_to_parameters(ones(2), net.parameters())
+
     def test_limits_the_norm_and_returns_it(self):
         layer = nn.Linear(2, 1, bias=False)
         (layer(ht.tensor([[3.0, 4.0]])) * 2).sum().backward()

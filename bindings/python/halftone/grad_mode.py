@@ -93,8 +93,8 @@ class enable_grad(_Mode):
 
 @function
 class set_grad_enabled(_Mode):
-    """Switches the recording of operations on or off: for the block of a `with`, or from now on, until the scope ends in
-    which it is called.
+    """Switches the recording of operations on or off: for the block of a `with`, or from now on, until the scope ends
+    in which it is called.
 
         halftone.set_grad_enabled(False)
         with halftone.set_grad_enabled(is_training):

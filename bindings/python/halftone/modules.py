@@ -76,13 +76,7 @@ def _generated_tensor(value):
 
 def _rebuilt(self, items):
     """Puts other tensors into the object."""
-    made = StateDict()
-    for name, tensor in items:
-        made.add(name, tensor)
-    for index in range(self.text_count()):
-        key = self.text_key(index)
-        made.set_text(key, self.text(key))
-    self.this = made.this
+    self.this = state_of(items, _texts(self)).this
 
 
 def _set_item(self, name, tensor):
@@ -113,6 +107,22 @@ def _update(self, others):
         self[name] = tensor
 
 
+def _texts(self):
+    return {key: self.text(key) for key in map(self.text_key, range(self.text_count()))}
+
+
+def state_of(items, texts):
+    """A state of pairs of a name and a tensor, and of texts by name."""
+    made = StateDict()
+    for name, tensor in items:
+        made.add(name, tensor)
+    for key, text in texts.items():
+        made.set_text(key, text)
+    return made
+
+
+StateDict.texts = _texts
+StateDict.__reduce_ex__ = lambda self, protocol: (state_of, (self.items(), _texts(self)))
 StateDict.__setitem__, StateDict.__delitem__, StateDict.pop, StateDict.update = _set_item, _delete_item, _pop, _update
 
 
@@ -140,9 +150,33 @@ def _note(optimizer, parameters):
     note_owner(optimizer, parameters)
 
 
+def _with_pytorch_arguments(rule, over):
+    """The rule over a module also accepts parameters, and betas as one argument."""
+    @functools.wraps(rule)
+    def make(module, *arguments, **settings):
+        if "betas" in settings:
+            settings["beta1"], settings["beta2"] = settings.pop("betas")
+        if isinstance(module, Module):
+            return rule(module, *arguments, **settings)
+        from .optim import set_of
+        from .nn.parameter import Parameter as TensorOfModule
+
+        parameters = list(module) if hasattr(module, "__iter__") else [module]
+        if not parameters or not all(isinstance(item, TensorOfModule) for item in parameters):
+            return rule(module, *arguments, **settings)  # the error of the library
+        made = over(set_of(parameters), *arguments, **settings)
+        _note(made, parameters)
+        return made
+
+    return make
+
+
 for _name, _value in list(vars(Optimizer).items()):
     if isinstance(_value, staticmethod):
-        setattr(Optimizer, _name, staticmethod(_moving(getattr(Optimizer, _name))))
+        _made = _moving(getattr(Optimizer, _name))
+        _over = getattr(Optimizer, f"{_name}_over", None)
+        _made = _made if _over is None else _with_pytorch_arguments(_made, _moving(_over))
+        setattr(Optimizer, _name, staticmethod(_made))
     elif _name.startswith("add_") and _name.endswith("_group"):
         setattr(Optimizer, _name, _moving(_value))
 for _class, _names in ((Fsdp, ("__init__",)), (MovingAverage, ("swap",)), (Parameter, ("set_frozen",))):

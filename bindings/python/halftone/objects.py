@@ -55,9 +55,15 @@ def _refuse_construction(self, *arguments, **settings):
     raise TypeError(f"{kind.__name__}: its objects are made by {', '.join(makers) or 'other calls of halftone'}")
 
 
+def _refuse_copies(self, protocol):
+    advice = "; copy or save its state_dict()" if hasattr(self, "state_dict") else ""
+    raise TypeError(f"{type(self).__name__} cannot be copied or pickled{advice}")
+
+
 _CLASSES = {value for value in vars(_generated).values() if isinstance(value, type) and hasattr(value, "thisown")}
 for _class in _CLASSES:
     _class.__repr__ = _describe
     _class.__setattr__ = _set_attribute
+    _class.__reduce_ex__ = _refuse_copies
     if not hasattr(_generated._halftone, f"new_{_class.__name__}"):
         _class.__init__ = _refuse_construction

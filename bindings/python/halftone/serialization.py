@@ -1,6 +1,6 @@
-"""save and load: tensors and modules in nested dicts, lists and tuples, with numbers and texts beside them, in the format
-of safetensors. A file holds no code, so a file of a stranger can be read. Its text "halftone" is the structure as JSON;
-each tensor has its path in the structure as its name, so that other readers find the tensors of a state dict, too.
+"""save and load: tensors and modules in nested dicts, lists and tuples, with numbers and texts beside them, in the
+format of safetensors. A file holds no code, so a file of a stranger can be read. Its text "halftone" is the structure
+as JSON; each tensor has its path in the structure as its name, so that other readers find those of a state dict, too.
 """
 
 import os
@@ -10,6 +10,7 @@ from . import halftone as _generated
 from .checks import got, wrong
 from .devices import device_of
 from .halftone import Context, Module, Parameter, StateDict, Tensor
+from .modules import state_of
 from .registry import function
 
 _KEY = "halftone"
@@ -36,11 +37,13 @@ class _Writer:
             return self.describe_module(value, path)
         if isinstance(value, (StateDict, Mapping)):
             rows = [[self.key(key, path), self.describe(item, (*path, str(key)))] for key, item in value.items()]
-            return ["dict", rows]
+            texts = value.texts() if isinstance(value, StateDict) else {}  # the settings of an optimizer
+            return ["state", rows, texts] if texts else ["dict", rows]
         if type(value) in (list, tuple) or isinstance(value, tuple):
             kind = "list" if isinstance(value, list) else "tuple"
             return [kind, [self.describe(item, (*path, str(index))) for index, item in enumerate(value)]]
-        raise wrong("save", self.place(path), "a Tensor, a Module, a number, a str, None, a dict, a list or a tuple", value)
+        expected = "a Tensor, a Module, a number, a str, None, a dict, a list or a tuple"
+        raise wrong("save", self.place(path), expected, value)
 
     def place(self, path):
         return "obj" + "".join(f"[{part!r}]" for part in path)
@@ -61,13 +64,14 @@ class _Writer:
 
     def describe_module(self, module, path):
         """A module comes once, too: one that is a part of several is one after load()."""
-        from .nn.copies import require_origin, state_of
+        from .nn.copies import require_origin
+        from .nn.copies import state_of as state_of_module
 
         if id(module) not in self.modules:
             self.modules[id(module)] = len(self.modules)
             self.kept.append(module)
             kind = type(module)
-            content = [self.describe(item, path) for item in (require_origin(module, "save"), state_of(module))]
+            content = [self.describe(item, path) for item in (require_origin(module, "save"), state_of_module(module))]
             return ["module", f"{kind.__module__}:{kind.__qualname__}", self.modules[id(module)], *content]
         return ["same", self.modules[id(module)]]
 
@@ -95,6 +99,8 @@ class _Reader:
             return content
         if kind == "dict":
             return {key: self.build(item) for key, item in content}
+        if kind == "state":
+            return state_of([(key, self.build(item)) for key, item in content], described[2])
         if kind in ("list", "tuple"):
             items = [self.build(item) for item in content]
             return items if kind == "list" else tuple(items)

@@ -38,7 +38,8 @@ def _replaced(what, returned, gradients):
         return gradients
     given = returned if isinstance(returned, tuple) else (returned,)
     if len(given) != len(gradients):
-        raise TypeError(f"a backward hook returned {len(given)} gradients in place of {what}, expected {len(gradients)}")
+        raise TypeError(f"a backward hook returned {len(given)} gradients in place of {what}, expected "
+                        f"{len(gradients)}")
     return given
 
 
@@ -112,7 +113,7 @@ class Registration:
 
 
 def register_full_backward_hook(self, hook):
-    """Calls hook(module, grad_input, grad_output) when a backward has computed the gradients of the arguments of a call.
+    """Calls hook(module, grad_input, grad_output) when a backward has computed the gradients of a call's arguments.
     What it returns replaces grad_input, unless it is None. Keyword arguments are not part of it. remove() ends it.
     """
     return Registration(_Hooks(self, hook, before=False).registered)

@@ -1,5 +1,5 @@
-"""Copies and pickles of a module: its class, what it was made of, its parts, modes, marks and attributes. Hooks stay with
-the original.
+"""Copies and pickles of a module: its class, what it was made of, its parts, modes, marks and attributes. Hooks stay
+with the original.
 """
 
 import copy
@@ -15,8 +15,8 @@ from .quiet import without_draws
 
 _c = _generated._halftone
 # Entries of an object that belong to it alone, or that its class makes.
-_OWN = {*PARTS, "_transient", "this", "_is_custom", "_is_checked", "_native", "_made", "_settings", "_holders", "_hooked",
-        "_is_tied"}
+_OWN = {*PARTS, "_transient", "this", "_is_custom", "_is_checked", "_native", "_made", "_settings", "_holders",
+        "_hooked", "_is_tied"}
 
 
 def origin_of(module):
@@ -69,7 +69,7 @@ def state_of(module):
            for which in ("_parameters", "_buffers", "_transient")},
         "training": {path: part.training for path, part in inside.items()},
         "recompute": {path: bool(_c.Module_recomputes(part)) for path, part in inside.items()},
-        "attributes": {name: value for name, value in module.__dict__.items() if name not in _OWN and name not in known}}
+        "attributes": {name: value for name, value in module.__dict__.items() if name not in _OWN | known}}
 
 
 def _is_open(module):
@@ -132,6 +132,6 @@ def require_origin(module, function):
     """The origin; an error if the library made the module."""
     origin = origin_of(module)
     if origin is None:
-        raise TypeError(f"{function}: a {type(module).__name__} that the library made, such as by Module.linear(), cannot "
-                        "be saved as a whole; make it as nn.Linear(), or save its state_dict()")
+        raise TypeError(f"{function}: a {type(module).__name__} that the library made, such as by Module.linear(), "
+                        "cannot be saved as a whole; make it as nn.Linear(), or save its state_dict()")
     return origin

@@ -3,6 +3,7 @@
 from .. import halftone as _generated
 from ..halftone import Module
 from .methods import method
+from .utils import zero_gradients
 
 _c = _generated._halftone
 
@@ -37,9 +38,12 @@ def requires_grad_(self, requires_grad=True):
 
 @method
 def zero_grad(self, set_to_none=True):
-    """Drops the gradients of all parameters."""
+    """Drops the gradients of all parameters, or writes zeros into them with set_to_none=False."""
+    if not set_to_none:
+        return zero_gradients(self.parameters())
     for parameter in self.parameters():
         parameter.grad = None
+    return None
 
 
 @method

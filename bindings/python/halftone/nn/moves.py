@@ -58,8 +58,8 @@ def _move_buffers(module, device, dtype):
             if buffer is None or name in kept and not _is_elsewhere(buffer, device):
                 continue
             if name in kept:
-                raise NotImplementedError(f"to: the buffers of a {type(module).__name__} that the library made cannot move "
-                                          "to another device; make the layer there: device=...")
+                raise NotImplementedError(f"to: the buffers of a {type(module).__name__} that the library made cannot "
+                                          "move to another device; make the layer there: device=...")
             is_float = str(buffer.dtype) in _FLOATS
             if _is_elsewhere(buffer, device) or dtype is not None and is_float:
                 set_part(module, which, name, buffer.to(dtype if is_float else None, device))

@@ -5,6 +5,7 @@ import weakref
 from .. import halftone as _generated
 from ..buffers import tensor
 from ..halftone import Tensor
+from ..scopes import no_grad
 from .parameter import Parameter
 
 _c = _generated._halftone
@@ -42,10 +43,11 @@ def get_total_norm(tensors, norm_type=2.0):
     return _generated.vector_norm(_generated.stack(norms, 0), norm_type)
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales gradients down so that their norm together is at most max_norm; returns the norm before. After
     GradScaler.unscale_ it limits the unscaled gradients, and takes all parameters of one optimizer.
     """
+    norm_type = float(norm_type)
     found = _with_gradients("clip_grad_norm_", parameters)
     owner = _owner_of(found)
     if owner is not None and norm_type == 2.0 and _has_all(owner, found):
@@ -82,7 +84,7 @@ def _change(parameter, gradient):
         _c.Tensor_copy_from(parameter.grad, gradient)
 
 
-def clip_grad_value_(parameters, clip_value):
+def clip_grad_value_(parameters, clip_value, foreach=None):
     """Bounds every element of the gradients to [-clip_value, clip_value]."""
     for parameter in _with_gradients("clip_grad_value_", parameters):
         own = _optimizer_of(parameter)
@@ -96,4 +98,22 @@ def parameters_to_vector(parameters):
     return _generated.cat([_generated.reshape(parameter, [-1]) for parameter in parameters], 0)
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector"]
+def vector_to_parameters(vec, parameters):
+    """Copies the elements of a vector into parameters, one after another: the inverse of parameters_to_vector."""
+    given = list(parameters)
+    counts = [parameter.numel() for parameter in given]
+    if list(vec.shape) != [sum(counts)]:
+        raise ValueError(f"vector_to_parameters: vec has shape {list(vec.shape)}, expected {[sum(counts)]}")
+    with no_grad():
+        for parameter, part in zip(given, vec.detach().split(counts) if given else ()):
+            _c.Tensor_copy_from(parameter, part.reshape(parameter.shape))
+
+
+def zero_gradients(parameters):
+    """Writes zeros into the gradients that there are."""
+    for parameter in parameters:
+        if parameter.grad is not None:
+            parameter.grad = _c.Tensor_zeros_like(parameter.grad)
+
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]

@@ -8,11 +8,12 @@ The settings of the library are keywords, too: compute_dtype="bf16" keeps a copy
 import weakref
 
 from .. import halftone as _generated
-from ..halftone import Module, Parameters
+from ..halftone import Module, Parameters, Tensor
 from ..halftone import Optimizer as _Native
+from ..grad_mode import enable_grad
 from ..leaves import weights_moved
 from ..nn.parameter import Parameter, handle_of
-from ..nn.utils import note_owner
+from ..nn.utils import note_owner, zero_gradients
 
 _c = _generated._halftone
 _LIBRARY = ("compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype", "master_storage", "min_8bit_size")
@@ -122,10 +123,13 @@ class Optimizer(_Native):
         if "params" not in param_group:
             raise ValueError(f"{kind}: a group must have 'params', got {', '.join(map(repr, param_group))}")
         given = param_group["params"]
-        parameters = [given] if isinstance(given, Parameter) else list(given)
+        parameters = [given] if isinstance(given, Tensor) else list(given)
+        if all(isinstance(item, tuple) and len(item) == 2 for item in parameters):  # of named_parameters()
+            parameters = [parameter for _, parameter in parameters]
         for parameter in parameters:
             if not isinstance(parameter, (Parameter, _generated.Parameter)):
-                raise TypeError(f"{kind}: params must be Parameters, got {type(parameter).__name__}")
+                advice = "; make it an nn.Parameter" if isinstance(parameter, Tensor) else ""
+                raise TypeError(f"{kind}: params must be Parameters, got {type(parameter).__name__}{advice}")
         if not parameters:
             raise ValueError(f"{kind}: the group has no parameters")
         parameters = [item if isinstance(item, Parameter) else Parameter._of(item) for item in parameters]
@@ -157,13 +161,16 @@ class Optimizer(_Native):
 
     def step(self, closure=None):
         """Updates the parameters. A closure computes the loss anew before it; its result is returned."""
-        loss = None if closure is None else closure()
+        loss = None if closure is None else enable_grad()(closure)()
         _c.Optimizer_step(self)
         return loss
 
     def zero_grad(self, set_to_none=True):
-        """Drops the gradients."""
-        _c.Optimizer_zero_grad(self)
+        """Drops the gradients, or writes zeros into them with set_to_none=False."""
+        if set_to_none:
+            _c.Optimizer_zero_grad(self)
+        else:
+            zero_gradients(self._parameters())
 
     def load_state_dict(self, state_dict, strict=True, keep_settings=False):
         """Loads the state that state_dict() returned.
@@ -219,10 +226,10 @@ def _not_run(module, inputs):
     raise NotImplementedError("this module only names parameters")
 
 
-def _refuse(kind, **settings):
+def _refuse(optimizer, **settings):
     for name, value in settings.items():
         if value:
-            raise NotImplementedError(f"{kind}: {name}={value!r} is not supported")
+            raise NotImplementedError(f"{type(optimizer).__name__}: {name}={value!r} is not supported")
 
 
 _BETAS = {"betas": ("beta1", "beta2")}
@@ -235,8 +242,8 @@ class AdamW(Optimizer):
     _rule, _settings = "adamw", {**_BETAS, **_EPS}
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False, *,
-                 maximize=False, foreach=None, fused=None, **library):
-        _refuse(type(self).__name__, amsgrad=amsgrad, maximize=maximize)
+                 maximize=False, foreach=None, capturable=False, differentiable=False, fused=None, **library):
+        _refuse(self, amsgrad=amsgrad, maximize=maximize, capturable=capturable, differentiable=differentiable)
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, **library)
 
 
@@ -246,8 +253,8 @@ class Adam(Optimizer):
     _rule, _settings = "adam", {**_BETAS, **_EPS}
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *,
-                 maximize=False, foreach=None, fused=None, **library):
-        _refuse("Adam", amsgrad=amsgrad, maximize=maximize)
+                 maximize=False, foreach=None, capturable=False, differentiable=False, fused=None, **library):
+        _refuse(self, amsgrad=amsgrad, maximize=maximize, capturable=capturable, differentiable=differentiable)
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, **library)
 
 
@@ -258,8 +265,8 @@ class SGD(Optimizer):
     _settings = {"momentum": ("momentum",), "dampening": ("dampening",), "nesterov": ("nesterov",)}
 
     def __init__(self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *,
-                 maximize=False, foreach=None, fused=None, **library):
-        _refuse("SGD", maximize=maximize)
+                 maximize=False, foreach=None, differentiable=False, fused=None, **library):
+        _refuse(self, maximize=maximize, differentiable=differentiable)
         super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                          nesterov=nesterov, **library)
 
@@ -271,8 +278,8 @@ class RMSprop(Optimizer):
     _settings = {"alpha": ("alpha",), **_EPS, "momentum": ("momentum",), "centered": ("centered",)}
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, *,
-                 maximize=False, foreach=None, **library):
-        _refuse("RMSprop", maximize=maximize)
+                 capturable=False, foreach=None, maximize=False, differentiable=False, **library):
+        _refuse(self, maximize=maximize, capturable=capturable, differentiable=differentiable)
         super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
                          centered=centered, **library)
 
@@ -285,7 +292,7 @@ class Adafactor(Optimizer):
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *,
                  maximize=False, foreach=None, **library):
-        _refuse("Adafactor", maximize=maximize)
+        _refuse(self, maximize=maximize)
         eps = (2.0**-23 if eps[0] is None else eps[0], eps[1])
         super().__init__(params, lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, **library)
 

@@ -3,12 +3,15 @@
 import bisect
 import collections
 import concurrent.futures
+import itertools
 
 from .. import halftone as _generated
-from ..buffers import default_device, tensor
-from ..halftone import Sampler, Tensor
-
-_c = _generated._halftone
+from ..buffers import tensor
+from ..halftone import Sampler as _NativeSampler
+from ..halftone import Tensor
+from . import samplers
+from .samplers import *  # noqa: F403
+from .samplers import drawn_seed, rows_in, rows_of
 
 
 class Dataset:
@@ -75,6 +78,37 @@ class ConcatDataset(Dataset):
         return self.ends[-1] if self.ends else 0
 
 
+class ChainDataset(IterableDataset):
+    """Data sets to iterate over, one after another."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+
+    def __iter__(self):
+        return itertools.chain.from_iterable(self.datasets)
+
+
+class StackDataset(Dataset):
+    """Sample i is the sample i of each data set: a tuple, or a dictionary of data sets that are given by name."""
+
+    def __init__(self, *datasets, **named):
+        if bool(datasets) == bool(named):
+            raise ValueError("StackDataset: give data sets, or data sets by name")
+        self.datasets = named or datasets
+        lengths = [len(dataset) for dataset in (named.values() if named else datasets)]
+        if any(length != lengths[0] for length in lengths):
+            raise ValueError(f"StackDataset: the data sets have {lengths} samples, expected one number")
+        self._length = lengths[0]
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self):
+        return self._length
+
+
 class Subset(Dataset):
     """The samples of a data set with some numbers."""
 
@@ -88,16 +122,6 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def _drawn_seed(generator):
-    """A seed for an order: a number that is given, or one of the random numbers that manual_seed determines."""
-    if generator is None:
-        return int(_c.rand(default_device(), "f64", [1]).item() * 2**53)
-    seed = generator.initial_seed() if hasattr(generator, "initial_seed") else generator
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"generator must be a seed or None, got {type(generator).__name__}")
-    return seed.__index__()
-
-
 def random_split(dataset, lengths, generator=None):
     """Splits a data set at random, into subsets of some lengths or shares."""
     count = len(dataset)
@@ -109,14 +133,14 @@ def random_split(dataset, lengths, generator=None):
         for index in range(count - sum(sizes)):
             sizes[index % len(sizes)] += 1
     if sum(sizes) != count:
-        raise ValueError(f"random_split: lengths have the sum {sum(sizes)}, expected {count}, the length of the data set")
-    order = _order(count, _drawn_seed(generator))
+        raise ValueError(f"random_split: lengths have the sum {sum(sizes)}, expected {count}, the data set's length")
+    order = _order(count, drawn_seed(generator))
     ends = [sum(sizes[:index + 1]) for index in range(len(sizes))]
     return [Subset(dataset, order[end - size:end]) for end, size in zip(ends, sizes)]
 
 
 def _order(count, seed):
-    return list(Sampler(count, count, shuffle=True, seed=seed).next()) if count else []
+    return list(_NativeSampler(count, count, shuffle=True, seed=seed).next()) if count else []
 
 
 def default_collate(samples):
@@ -152,16 +176,28 @@ class DataLoader:
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, batch_sampler=None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, *,
-                 generator=None, prefetch_factor=2, persistent_workers=False, rank=0, world_size=1):
+                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
+                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
+                 pin_memory_device="", in_order=True, rank=0, world_size=1):
         if isinstance(dataset, Tensor):
             raise TypeError("DataLoader: dataset must be a data set, got Tensor; use TensorDataset(...)")
         if not hasattr(dataset, "__getitem__") and not hasattr(dataset, "__iter__"):
             raise TypeError(f"DataLoader: dataset must have samples, got {type(dataset).__name__}")
-        if num_workers < 0:
-            raise ValueError(f"DataLoader: num_workers must be at least 0, got {num_workers}")
+        prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
+        for name, value, least in (("num_workers", num_workers, 0), ("timeout", timeout, 0),
+                                   ("prefetch_factor", prefetch_factor, 1)):
+            if value < least:
+                raise ValueError(f"DataLoader: {name} must be at least {least}, got {value}")
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"DataLoader: batch_size must be at least 1 or None, got {batch_size}")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ValueError("DataLoader: with a batch_sampler, batch_size, shuffle, sampler and drop_last have no "
+                             "effect; leave them out")
+        if batch_size is None and drop_last:
+            raise ValueError("DataLoader: drop_last=True needs a batch_size")
+        if multiprocessing_context is not None:
+            raise NotImplementedError("DataLoader: workers are threads; leave multiprocessing_context out")
+        self.generator, self.pin_memory, self.timeout = generator, pin_memory, timeout
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
         self.worker_init_fn = worker_init_fn
@@ -181,19 +217,20 @@ class DataLoader:
         count, batch = len(self.dataset), self.batch_size or 1
         if count == 0 or (self.drop_last and count // world_size < batch):
             return None
-        seed = _drawn_seed(generator) if shuffle or generator is not None else 0
-        return Sampler(count, min(batch, max(1, count)), shuffle=shuffle, seed=seed, drop_last=self.drop_last,
+        seed = drawn_seed(generator) if shuffle or generator is not None else 0
+        return _NativeSampler(count, min(batch, max(1, count)), shuffle=shuffle, seed=seed, drop_last=self.drop_last,
                        rank=rank, world_size=world_size)
 
     def __len__(self):
         if self._is_iterable:
-            raise TypeError(f"DataLoader: {type(self.dataset).__name__} has no length")
+            if not hasattr(self.dataset, "__len__"):
+                raise TypeError(f"DataLoader: {type(self.dataset).__name__} has no length")
+            return rows_in(len(self.dataset), self.batch_size or 1, self.drop_last)
         if self.batch_sampler is not None:
             return len(self.batch_sampler)
         if self._has_own:
             return 0 if self.sampler is None else self.sampler.batches_per_epoch()
-        count, batch = len(self.sampler), self.batch_size or 1
-        return count // batch if self.drop_last else -(-count // batch)
+        return rows_in(len(self.sampler), self.batch_size or 1, self.drop_last)
 
     def __iter__(self):
         jobs = self._jobs()
@@ -223,17 +260,7 @@ class DataLoader:
         self._is_open = False
 
     def _rows(self, items):
-        if self.batch_size is None:
-            yield from ([item] for item in items)
-            return
-        row = []
-        for item in items:
-            row.append(item)
-            if len(row) == self.batch_size:
-                yield row
-                row = []
-        if row and not self.drop_last:
-            yield row
+        return rows_of(items, self.batch_size or 1, self.drop_last)
 
     def _loaded(self, indices):
         if type(self.dataset) is TensorDataset and self.collate_fn is None and self.batch_size is not None:
@@ -261,6 +288,11 @@ class DataLoader:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def get_worker_info():
+    """None: a data set is not copied for workers, which are threads, so that none of them needs to know its share."""
+    return None
+
+
 class _Numbered:
     """Calls a function with the number of each worker."""
 
@@ -271,5 +303,5 @@ class _Numbered:
         self.function(next(self.numbers))
 
 
-__all__ = ["ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "Subset", "TensorDataset", "default_collate",
-           "random_split"]
+__all__ = ["ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "StackDataset", "Subset",
+           "TensorDataset", "default_collate", "get_worker_info", "random_split", *samplers.__all__]
