@@ -129,6 +129,9 @@ class Python(Java):
     def type(self, name: str) -> str:
         return name
 
+    def is_written_by_hand(self, call) -> bool:
+        return False
+
     def member(self, kind: str, name: str) -> str:
         return f"ht.{kind}.{name}"
 
