@@ -3,6 +3,10 @@
  * computes or waits reads it, and ends with CANCELLED. Everything is then as after a call that failed for lack of
  * memory: an update of weights is whole or has not begun, and the gradients of a backward that did not end are dropped.
  *
+ * Calls read the number where they make a tensor, so that one kernel runs to its end; and twenty times a second while
+ * they wait for an operation of a group, which goes on after the call, or for a key of a store. Threads of the library,
+ * and calls that free or describe an object, do not read it. Other ranks see CANCELLED as any error of this rank.
+ *
  * @code
  * static volatile int32_t stop_requested; // a handler of SIGINT sets it to 1
  * htone_status status;
@@ -30,11 +34,6 @@ typedef htone_status (*htone_interrupt_fn)(void* user);
 
 /** Sets the number that calls read. A process has one, and none by default.
  *
- * Calls read it where they make a tensor, so that one kernel runs to its end; and twenty times a second while they wait
- * for an operation of a group, which goes on after the call, or for a key of a store. A thread of the library, and a
- * call that frees or describes an object, does not read it. On a call that has ended with CANCELLED, operations of
- * other ranks fail as on any error of this rank.
- *
  * @param[in] flag read by any thread; must stay valid until it is replaced; optional, NULL ends no calls.
  * @param[in] callback called on the thread of each call that finds another value than 0, as long as it does; optional,
  *   NULL ends the call.
@@ -43,8 +42,8 @@ typedef htone_status (*htone_interrupt_fn)(void* user);
  * @errors OUT_OF_MEMORY.
  * @since 0.1
  */
-HTONE_EXPORT htone_status htone_interrupt_set_callback(const volatile int32_t* flag, htone_interrupt_fn callback,
-                                                       void* user, void (*destroy)(void* user));
+HTONE_API htone_status htone_interrupt_set_callback(const volatile int32_t* flag, htone_interrupt_fn callback,
+                                                    void* user, void (*destroy)(void* user));
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ typedef struct Trial {
   htone_status code; /* of the failure */
 } Trial;
 
-/* The answer to the k-th question, if a call is to end, is yes. */
+/* Asks for the end of the k-th call that asks. */
 static volatile int32_t interrupt_flag;
 static int64_t asked, interrupted_at = -1;
 static int is_in_call;
