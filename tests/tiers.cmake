@@ -13,10 +13,10 @@ set(HALFTONE_FULL_TESTS
     "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
-# And tests of the checks themselves, which plant faults in copies of the tree; and second compilations: of a binding, and
-# by nvcc.
+# And tests of the checks themselves, which plant faults in copies of the tree; second compilations: of a binding, and by
+# nvcc; and PyTorch's examples, whose package has 540 MB.
 set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults|package\\.cuda_plugin|"
-    "bindings\\.python_stable_wheel")
+    "bindings\\.python_(stable_wheel|torch_docstrings)")
 list(JOIN HALFTONE_NIGHTLY_TESTS "" HALFTONE_NIGHTLY_TESTS)
 
 # GoogleTest's filter for those of a room.

@@ -4,7 +4,7 @@ import threading
 import unittest
 
 import halftone as ht
-from callbacks import Counted
+from callbacks import Broken, Counted, wall
 from halftone.utils.data import (
     BatchSampler,
     ChainDataset,
@@ -74,6 +74,9 @@ class Loaders(Counted):
         self.assertNotEqual(first, second)
         self.assertEqual(sorted(first), sorted(second))
         self.assertEqual(numbers(DataLoader(Squares(50), 7, shuffle=True, generator=3)), first)
+        orders = [numbers(DataLoader(Squares(50), 7, shuffle=True, generator=ht.Generator().manual_seed(seed)))
+                  for seed in (1, 1, 2)]
+        self.assertEqual((orders[0] == orders[1], orders[0] == orders[2]), (True, False))
 
     def test_an_iteration_that_was_left_begins_anew(self):
         loader = DataLoader(Squares(), 3)
@@ -119,6 +122,10 @@ class Loaders(Counted):
                 list(DataLoader(data, 1, num_workers=2))
             names = [thread.name for thread in threading.enumerate()]
             self.assertEqual([name for name in names if name.startswith("DataLoader")], [])
+
+    def test_an_error_of_the_beginning_of_a_worker_arrives(self):
+        with self.assertRaisesRegex(Broken, "wall"):
+            list(DataLoader(Squares(), 1, num_workers=2, worker_init_fn=wall))
 
     def test_streams_have_no_length(self):
         class Stream(IterableDataset):

@@ -39,13 +39,14 @@ for _name in _OPERATIONS:
 # These complete the classes. A structure is a class with properties as long as no other class has one.
 from . import objects, structures  # noqa: E402, F401, I001
 from . import callers, custom, modules, tensors  # noqa: E402, F401, I001
-from . import comparisons, conversions, creation, grad_mode, inplace, reductions, registry  # noqa: E402, F401
+from . import comparisons, conversions, creation, generators, grad_mode, inplace  # noqa: E402, F401
+from . import reductions, registry  # noqa: E402, F401
 from . import serialization, shapes, threads  # noqa: E402, F401
 from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .interrupts import watch_interrupts  # noqa: E402
 from .devices import default_device, set_default_device  # noqa: E402
 from .dtypes import CONSTANTS, TYPES_OF_PYTHON, finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: E402
-from . import nn, optim, amp, utils  # noqa: E402
+from . import cuda, nn, optim, amp, utils  # noqa: E402
 from .utils.data import DataLoader, TensorDataset  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
@@ -57,6 +58,6 @@ globals().update(CONSTANTS)
 __version__ = _generated.version_string()
 __all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, *(name for name in registry.FUNCTIONS if name not in _ADOPTED),
            *(name for name in CONSTANTS if name not in TYPES_OF_PYTHON), "DataLoader", "TensorDataset", "amp",
-           "autocast", "default_device", "deferred_init", "detect_anomaly", "finfo", "from_buffer", "from_dlpack",
-           "from_numpy", "get_default_dtype", "iinfo", "keep", "nn", "no_grad", "optim", "scope", "set_default_device",
-           "set_default_dtype", "tensor", "utils", "watch_interrupts"]
+           "autocast", "cuda", "default_device", "deferred_init", "detect_anomaly", "finfo", "from_buffer",
+           "from_dlpack", "from_numpy", "get_default_dtype", "iinfo", "keep", "nn", "no_grad", "optim", "scope",
+           "set_default_device", "set_default_dtype", "tensor", "utils", "watch_interrupts"]

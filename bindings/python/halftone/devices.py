@@ -3,6 +3,7 @@
 from . import halftone as _generated
 from .checks import wrong
 from .halftone import Device
+from .registry import function
 
 # Devices of the default context by name. They outlive every scope().
 _named = {}
@@ -40,3 +41,26 @@ def device_of(function, value):
     if value is None:
         return default_device()
     raise wrong(function, "device", "a Device or a name such as 'cpu'", value)
+
+
+@function
+def device(type, index=None):
+    """The device of a name, such as "cuda:1", or of a type and a number."""
+    if isinstance(type, Device) and index is None:
+        return type
+    if not isinstance(type, str) or index is not None and ":" in type:
+        raise wrong("device", "type", "a name such as 'cuda:1', or 'cuda' with an index", type)
+    return device_of("device", type if index is None else f"{type}:{index}")
+
+
+def _index(self):
+    """The number behind the type, or None for a CPU."""
+    number = self.name.partition(":")[2]
+    return int(number) if number else None
+
+
+# Objects of one device are equal. Those of two contexts have one name, too, but no program has both by chance.
+Device.__eq__ = lambda self, other: self.name == other.name if isinstance(other, Device) else NotImplemented
+Device.__hash__ = lambda self: hash(self.name)
+Device.type = property(lambda self: self.name.partition(":")[0], doc='The name without a number: "cpu" or "cuda".')
+Device.index = property(_index, doc=_index.__doc__)

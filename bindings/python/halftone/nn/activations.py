@@ -1,8 +1,5 @@
 """Activations and losses as modules, over the operations of functional."""
 
-from inspect import Parameter as Argument
-from inspect import Signature
-
 from ..halftone import Module
 from . import functional
 from .constructors import add_constructor
@@ -32,9 +29,15 @@ def _module(name, operation, documentation, **settings):
 
     kind = type(name, (Module,), {"forward": forward, "extra_repr": extra_repr, "__doc__": documentation,
                                   "__module__": __name__})
-    taken = [Argument(key, Argument.POSITIONAL_OR_KEYWORD, default=value) for key, value in settings.items()]
-    add_constructor(kind, Signature(taken), begin)
+    add_constructor(kind, lambda: _signature(settings), begin)
     return kind
+
+
+def _signature(settings):
+    from inspect import Parameter, Signature
+
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    return Signature([Parameter(key, kind, default=value) for key, value in settings.items()])
 
 
 _f = functional

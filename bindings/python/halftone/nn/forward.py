@@ -1,6 +1,6 @@
 """Runs of a module: by a call, with hooks, and by forward()."""
 
-import inspect
+import functools
 
 from .. import halftone as _generated
 from ..halftone import AutocastPolicy, Module
@@ -52,19 +52,16 @@ def forward_n(self, inputs, policy=None, output_count=1):
 
 
 def _marking(function):
+    @functools.wraps(function)
     def mark(self, *arguments, **settings):
         calls.may_recompute[0] = True
         return function(self, *arguments, **settings)
 
-    mark.__name__, mark.__doc__ = function.__name__, function.__doc__
-    mark.__signature__ = inspect.signature(function)
     return mark
 
 
 for _name in ("set_recompute", "set_recompute_matching"):
     setattr(Module, _name, _marking(getattr(Module, _name)))
-
-
 for _function in (hooks.register_forward_hook, hooks.register_forward_pre_hook, hooks.add_forward_hook,
                   hooks.add_forward_pre_hook, backward_hooks.register_full_backward_hook,
                   backward_hooks.register_full_backward_pre_hook):

@@ -111,7 +111,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 
 
 def _window(kind, dims, **given):
-    axes = "hw"[-dims:]
+    axes = "dhw"[-dims:]
     return {f"{name}_{axis}": size for name, value in given.items() if value is not None
             for axis, size in zip(axes, sizes(kind, name, value, dims))}
 
@@ -134,6 +134,7 @@ def _convolution(name, dims, transposes=False):
 
 conv1d = _convolution("conv1d", 1)
 conv2d = _convolution("conv2d", 2)
+conv3d = _convolution("conv3d", 3)
 conv_transpose1d = _convolution("conv_transpose1d", 1, True)
 conv_transpose2d = _convolution("conv_transpose2d", 2, True)
 

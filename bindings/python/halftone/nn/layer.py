@@ -1,6 +1,5 @@
 """Classes of the library's layers, each of which is made of a row: its name, its arguments and its function."""
 
-import inspect
 from typing import Any, Callable, NamedTuple
 
 from .. import halftone as _generated
@@ -29,9 +28,10 @@ class Row(NamedTuple):
     def create_module(self, *arguments, **settings):
         return getattr(Module, self.create)(*arguments, **settings)
 
-    @property
     def signature(self):
         """The arguments of the class. Functions without arguments of their own have those of the library."""
+        import inspect
+
         found = list(inspect.signature(self.make).parameters.values())[1:]
         if [item.name for item in found] == ["settings"]:
             known = inspect.signature(getattr(Module, self.create)).parameters.values()
@@ -45,7 +45,7 @@ class Layer(Module):
     is then that of the layer.
     """
 
-    _row = _signature = None
+    _row = _own_signature = None
     _optional = ()  # parameters that are None where the layer has none
 
     def _begin(self, kind, arguments):
@@ -68,7 +68,7 @@ class Layer(Module):
     def _made_of(cls, arguments):
         """The library's module, and the settings that the object shows."""
         given = dict(arguments)
-        if "device" in cls._signature.parameters:
+        if "device" in given:
             given["device"] = device_of(cls.__name__, given["device"])
         if given.get("dtype", "") is None:
             given["dtype"] = get_default_dtype()
@@ -101,7 +101,7 @@ def _shown(layer, item):
     value = layer.__dict__.get(name, settings[name])
     if name == "bias" and not layer._row.states:
         value = layer.bias is not None
-    if item.endswith("?") and _is_usual(value, layer._signature.parameters[name].default):
+    if item.endswith("?") and _is_usual(value, layer._own_signature().parameters[name].default):
         return ""
     return repr(value) if item == name else f"{name}={value!r}"
 
@@ -144,10 +144,10 @@ def _optional(row, arguments):
 def class_of(row, module):
     """The class of a row, in the Python module of a name."""
     base = Recurrent if row.states else Layer
-    signature = row.signature
-    kind = type(row.name, (base,), {"__doc__": row.text, "__module__": module, "_row": row, "_signature": signature,
-                                  "_optional": _optional(row, signature.parameters)})
-    add_constructor(kind, signature, lambda self, arguments: self._begin(kind, arguments))
+    taken = row.make.__code__.co_varnames[:row.make.__code__.co_argcount]
+    kind = type(row.name, (base,), {"__doc__": row.text, "__module__": module, "_row": row,
+                                    "_optional": _optional(row, taken)})
+    kind._own_signature = add_constructor(kind, row.signature, lambda self, arguments: self._begin(kind, arguments))
     KINDS.setdefault(row.create, kind)
     _CLASSES[row.name] = kind
     return kind

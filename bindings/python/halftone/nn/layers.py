@@ -141,6 +141,8 @@ def _avg_pool(row, kernel_size: _Sizes, stride: Optional[_Sizes] = None, padding
 
 
 def _adaptive_pool(row, output_size: _Sizes):
+    if output_size is None or isinstance(output_size, (tuple, list)) and None in output_size:
+        raise NotImplementedError(f"{row.name}: None in output_size, the size of the input, is not supported")
     return row.create_module(*sizes(row.name, "output_size", output_size, row.dims))
 
 

@@ -274,12 +274,12 @@ class DataLoader:
 
     def _in_threads(self, jobs):
         """Batches in order, made ahead. A left iteration, an error and Ctrl-C end the threads."""
-        begin = None if self.worker_init_fn is None else _Numbered(self.worker_init_fn)
+        begin = None if self.worker_init_fn is None else _Beginning(self.worker_init_fn)
         pool = concurrent.futures.ThreadPoolExecutor(self.num_workers, "DataLoader", initializer=begin)
         waiting = collections.deque()
         try:
             for job in jobs:
-                waiting.append(pool.submit(job))
+                waiting.append(pool.submit(job if begin is None else begin.checked(job)))
                 if len(waiting) >= self.num_workers * self.prefetch_factor:
                     yield waiting.popleft().result()
             while waiting:
@@ -293,14 +293,25 @@ def get_worker_info():
     return None
 
 
-class _Numbered:
-    """Calls a function with the number of each worker."""
+class _Beginning:
+    """Calls a function with the number of each worker, when it begins. Batches raise what it raised."""
 
     def __init__(self, function):
-        self.function, self.numbers = function, iter(range(1 << 30))
+        self.function, self.numbers, self.error = function, iter(range(1 << 30)), None
 
     def __call__(self):
-        self.function(next(self.numbers))
+        try:
+            self.function(next(self.numbers))
+        except BaseException as error:
+            self.error = error
+
+    def checked(self, job):
+        def run():
+            if self.error is not None:
+                raise self.error
+            return job()
+
+        return run
 
 
 __all__ = ["ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "StackDataset", "Subset",

@@ -1,10 +1,10 @@
 """Orders of samples, with PyTorch's names. A sampler gives numbers of samples one after another, anew for each pass."""
 
 import math
-import random
 
 from .. import halftone as _generated
 from ..devices import default_device
+from ..generators import Generator, draws_of
 
 _c = _generated._halftone
 
@@ -13,9 +13,9 @@ def drawn_seed(generator):
     """A seed for an order: a number that is given, or one of the random numbers that manual_seed determines."""
     if generator is None:
         return int(_c.rand(default_device(), "f64", [1]).item() * 2**53)
-    seed = generator.initial_seed() if hasattr(generator, "initial_seed") else generator
+    seed = generator.draw() if isinstance(generator, Generator) else generator
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"generator must be a seed or None, got {type(generator).__name__}")
+        raise TypeError(f"generator must be a Generator, a seed or None, got {type(generator).__name__}")
     return seed.__index__()
 
 
@@ -53,7 +53,7 @@ class _Random(Sampler):
 
     def _draws(self):
         if self._drawn is None or self.generator is None:
-            self._drawn = random.Random(drawn_seed(self.generator))
+            self._drawn = draws_of(drawn_seed(self.generator))
         return self._drawn
 
 
@@ -175,7 +175,7 @@ class DistributedSampler(Sampler):
         count, total = len(self.dataset), len(self) * self.num_replicas
         order = list(range(count))
         if self.shuffle:
-            random.Random(self.seed + self.epoch).shuffle(order)
+            draws_of(self.seed + self.epoch).shuffle(order)
         return (order[place % count] for place in range(self.rank, total, self.num_replicas))
 
     def __len__(self):
