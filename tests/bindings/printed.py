@@ -10,7 +10,7 @@ _SAME = (
     (r"torch\.(float16|half)\b", "f16"), (r"torch\.bfloat16", "bf16"), (r"torch\.int(\d+)", r"i\1"),
     (r"torch\.uint8", "u8"), (r"torch\.long", "i64"), (r"torch\.bool", "bool"), (r"<Dtype\.(\w+): \d+>", r"\1"),
     (r"device\(type='(\w+)'\)", r"\1"), (r"<Device: name='(\w+)'>", r"\1"), (r"Parameter containing:", ""))
-# What follows the values of a tensor: in halftone its dtype, in PyTorch what is not usual.
+# Behind the values of a tensor halftone prints its dtype, and PyTorch prints its attributes that are not usual.
 _BEHIND = re.compile(r"(, *(f64|f32|f16|bf16|i64|i32|i16|i8|u8|bool|dtype=[\w.]+|device='[\w:]+'|requires_grad=\w+|"
                      r"grad_fn=<[^>]*>|size=\([\d, ]*\)))+\)")
 _TOKEN = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf\b|nan\b)|\w+|[^\s\w]", re.IGNORECASE)

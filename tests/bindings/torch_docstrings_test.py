@@ -88,7 +88,7 @@ class Documentation:
         if example.exc_msg is not None:
             return "same", source
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
-        is_foreign = isinstance(error, (ModuleNotFoundError, FileNotFoundError, NameError))  # needs what is not there
+        is_foreign = isinstance(error, (ModuleNotFoundError, FileNotFoundError, NameError))  # of others
         return ("not applicable" if is_foreign else "refused"), f"{source.splitlines()[0]}  ->  {said}"
 
     def compared(self, wanted, got, source, used):

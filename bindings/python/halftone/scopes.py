@@ -35,7 +35,7 @@ _thread = threading.local()
 
 
 def opened():
-    """The modes that this thread has begun and not ended, in order: scopes of `with`, and the switches of grad_mode.py."""
+    """Scopes of `with` that this thread has begun and not ended, in order, and the switches of grad_mode.py."""
     _thread.opened = [item for item in getattr(_thread, "opened", ()) if not item.has_ended]
     return _thread.opened
 

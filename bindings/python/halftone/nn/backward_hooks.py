@@ -7,6 +7,7 @@ backward sees all their gradients together, those of this call alone.
 import threading
 
 from ..halftone import Function, Tensor
+from .arguments import refuse
 
 
 class _Call:
@@ -112,15 +113,17 @@ class Registration:
         self.remove()
 
 
-def register_full_backward_hook(self, hook):
+def register_full_backward_hook(self, hook, prepend=False):
     """Calls hook(module, grad_input, grad_output) when a backward has computed the gradients of a call's arguments.
     What it returns replaces grad_input, unless it is None. Keyword arguments are not part of it. remove() ends it.
     """
+    refuse("register_full_backward_hook", prepend=(prepend, False))
     return Registration(_Hooks(self, hook, before=False).registered)
 
 
-def register_full_backward_pre_hook(self, hook):
+def register_full_backward_pre_hook(self, hook, prepend=False):
     """Calls hook(module, grad_output) when a backward arrives at the results of a call. What it returns replaces
     grad_output, unless it is None. remove() ends it.
     """
+    refuse("register_full_backward_pre_hook", prepend=(prepend, False))
     return Registration(_Hooks(self, hook, before=True).registered)

@@ -20,7 +20,7 @@ _OWN = {*PARTS, "_transient", "this", "_is_custom", "_is_checked", "_native", "_
 
 
 def origin_of(module):
-    """The parts of a module, or None if the library made it in another way."""
+    """The things that a module is made of, or None if the library made it in another way."""
     attributes = module.__dict__
     if "_made" in attributes:
         kind, arguments = attributes["_made"]
@@ -59,7 +59,7 @@ def made_anew(kind, origin):
 
 
 def state_of(module):
-    """The state that a module of the same origin lacks. That of a module of the library has the parts inside by their paths."""
+    """The rest of a module beside its origin. That of a module of the library has the parts inside by their paths."""
     is_open = _is_open(module)
     inside = {"": module} if is_open else dict(module.named_modules())
     known = {name for which in (*PARTS, "_transient") for name in parts(module, which)}

@@ -4,6 +4,7 @@ import weakref
 
 from .. import halftone as _generated
 from . import calls
+from .arguments import refuse
 from .tree import pack, unpack
 
 _c = _generated._halftone
@@ -18,10 +19,11 @@ def _present(tensors):
     return tuple(item for item in tensors if item is not None)
 
 
-def register_forward_pre_hook(self, hook, *, with_kwargs=False):
+def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
     """Calls hook(module, arguments) before each forward; what it returns replaces the arguments, unless it is None.
     With with_kwargs it is hook(module, arguments, keywords), which returns both. remove() of the result ends it.
     """
+    refuse("register_forward_pre_hook", prepend=(prepend, False))
     reference, attributes = weakref.ref(self), _attributes(self)
 
     def before(module, inputs):
@@ -45,10 +47,11 @@ def register_forward_pre_hook(self, hook, *, with_kwargs=False):
     return _added(self, _c.Module_add_forward_pre_hook, before)
 
 
-def register_forward_hook(self, hook, *, with_kwargs=False):
+def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
     """Calls hook(module, arguments, output) after each forward; what it returns replaces the output, unless it is None.
     With with_kwargs it is hook(module, arguments, keywords, output). remove() of the result ends it.
     """
+    refuse("register_forward_hook", prepend=(prepend, False), always_call=(always_call, False))
     reference, attributes = weakref.ref(self), _attributes(self)
 
     def after(module, inputs, outputs):
