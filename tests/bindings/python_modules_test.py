@@ -483,6 +483,12 @@ class States(Counted):
         self.assertNotEqual(net.cpu().eval()(x).tolist(), expected)
         net.inside[0].to("deferred")
         self.assertEqual(net.state_dict()["inside.0.running_mean"].device.name, "deferred:0")
+        file = io.BytesIO()
+        ht.save(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to("deferred"), file)
+        file.seek(0)
+        self.assertEqual({value.device.name for value in ht.load(file).state_dict().values()}, {"cpu"})
+        self.assertEqual({value.device.name for value in copy.deepcopy(net).state_dict().values()},
+                         {value.device.name for value in net.state_dict().values()})
         net.own.register_forward_hook(lambda module, args, output: None)
         with self.assertRaisesRegex(NotImplementedError, "OwnNorm: device cannot change while hooks are on the layer"):
             net.to("deferred")

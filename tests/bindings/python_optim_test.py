@@ -139,6 +139,10 @@ class Optimizers(Counted):
         self.assertIsNotNone(weight.grad)
         optimizer.step()
         self.assertEqual(str(weight.detach().dtype), "bf16")
+        whole = layer.state_dict()["weight"].tolist()
+        self.assertNotEqual(whole, weight.detach().tolist())
+        for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), through_file(layer)):
+            self.assertEqual((str(other.weight.dtype), other.weight.tolist()), ("f32", whole))
 
     def test_wrong_arguments_say_what_is_taken(self):
         net = model()

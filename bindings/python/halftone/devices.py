@@ -61,6 +61,7 @@ def _index(self):
 
 # Objects of one device are equal. Those of two contexts have one name, too, but no program has both by chance.
 Device.__eq__ = lambda self, other: self.name == other.name if isinstance(other, Device) else NotImplemented
+Device.__deepcopy__ = lambda self, memo: self
 Device.__hash__ = lambda self: hash(self.name)
 Device.type = property(lambda self: self.name.partition(":")[0], doc='The name without a number: "cpu" or "cuda".')
 Device.index = property(_index, doc=_index.__doc__)

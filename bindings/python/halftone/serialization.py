@@ -54,12 +54,12 @@ class _Writer:
         return key
 
     def describe_tensor(self, value, path):
-        source = value.tensor if isinstance(value, Parameter) else value
+        source, is_of_module = value.tensor if isinstance(value, Parameter) else value, hasattr(value, "whole")
         if id(value) not in self.names:
             self.names[id(value)] = self.name(path)
             self.kept.append(value)
-            self.tensors.add(self.names[id(value)], source.detach())
-        kind = "parameter" if hasattr(value, "handle") else "tensor"
+            self.tensors.add(self.names[id(value)], value.whole() if is_of_module else source.detach())
+        kind = "parameter" if is_of_module else "tensor"
         return [kind, self.names[id(value)], bool(source.requires_grad)]
 
     def describe_module(self, module, path):
@@ -90,8 +90,9 @@ class _Writer:
 class _Reader:
     """Makes the structure anew from the tensors of a file."""
 
-    def __init__(self, tensors, weights_only):
-        self.tensors, self.made, self.modules, self.weights_only = tensors, {}, {}, weights_only
+    def __init__(self, tensors, device, weights_only):
+        self.tensors, self.made, self.modules = tensors, {}, {}
+        self.device, self.weights_only = device, weights_only
 
     def build(self, described):
         kind, content = described[0], described[1]
@@ -126,7 +127,10 @@ class _Reader:
     def build_module(self, name, number, origin, state):
         from .nn.copies import made_anew
 
-        made = made_anew(_class_of(name, self.weights_only), self.build(origin))
+        origin = self.build(origin)
+        if origin[0] == "layer" and "device" in origin[2]:
+            origin[2]["device"] = self.device
+        made = made_anew(_class_of(name, self.weights_only), origin)
         self.modules[number] = made
         made.__setstate__(self.build(state))
         return made
@@ -182,9 +186,9 @@ def load(f, map_location=None, *, weights_only=True):
     """Reads the objects of a file that save() wrote; of another safetensors file a dict of its tensors.
 
     f: a path, or an object with read().
-    map_location: the device of the tensors, the default device without one.
+    map_location: the device of the tensors and modules, the default device without one.
     weights_only: False makes modules of any class that the file names, which runs code of the class; True only of
-        those of halftone.nn. The tensors of a module are on the device that it had.
+        those of halftone.nn.
     """
     import json
 
@@ -199,4 +203,4 @@ def load(f, map_location=None, *, weights_only=True):
     structure = json.loads(tensors.text(_KEY))
     if structure.get("version") != _VERSION:
         raise ValueError(f"load: the file has version {structure.get('version')}, expected {_VERSION}")
-    return _Reader(tensors, weights_only).build(structure["content"])
+    return _Reader(tensors, device, weights_only).build(structure["content"])

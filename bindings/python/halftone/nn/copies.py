@@ -24,7 +24,7 @@ def origin_of(module):
     attributes = module.__dict__
     if "_made" in attributes:
         kind, arguments = attributes["_made"]
-        return "layer", kind.__name__, {name: _plain(value) for name, value in arguments.items()}
+        return "layer", kind.__name__, arguments
     if "_is_custom" in attributes:
         return ("custom",)
     if _c.Module_kind(module) == "sequential":
@@ -34,12 +34,6 @@ def origin_of(module):
     if "_is_tied" in attributes:
         return "tied", module.weight, module.__dict__.get("bias", parts(module, "_parameters").get("bias"))
     return None
-
-
-def _plain(value):
-    if isinstance(value, Device):
-        return value.name
-    return value.__index__() if hasattr(value, "__index__") and not isinstance(value, (bool, str)) else value
 
 
 def made_anew(kind, origin):
@@ -129,9 +123,17 @@ def __reduce_ex__(self, protocol):
 
 
 def require_origin(module, function):
-    """The origin; an error if the library made the module."""
+    """The origin for another process, with devices by name; an error if the library made the module."""
     origin = origin_of(module)
     if origin is None:
         raise TypeError(f"{function}: a {type(module).__name__} that the library made, such as by Module.linear(), "
                         "cannot be saved as a whole; make it as nn.Linear(), or save its state_dict()")
+    if origin[0] == "layer":
+        return *origin[:2], {name: _plain(value) for name, value in origin[2].items()}
     return origin
+
+
+def _plain(value):
+    if isinstance(value, Device):
+        return value.name
+    return value.__index__() if hasattr(value, "__index__") and not isinstance(value, bool) else value

@@ -50,6 +50,7 @@ class Layer(Module):
 
     def _begin(self, kind, arguments):
         """Makes the library's module. `kind` is the class of the row, which a class of a user may derive from."""
+        arguments = kind._resolved(arguments)
         made, settings = kind._made_of(arguments)
         if type(self).forward is Layer.forward:
             self.__dict__["this"] = made.this
@@ -65,16 +66,21 @@ class Layer(Module):
             parts(self, "_parameters").setdefault(name, None)
 
     @classmethod
-    def _made_of(cls, arguments):
-        """The library's module, and the settings that the object shows."""
+    def _resolved(cls, arguments):
+        """The arguments with a device and a dtype, which defaults do not change later."""
         given = dict(arguments)
         if "device" in given:
             given["device"] = device_of(cls.__name__, given["device"])
         if given.get("dtype", "") is None:
             given["dtype"] = get_default_dtype()
-        made = cls._row.make(cls._row, **given)
+        return given
+
+    @classmethod
+    def _made_of(cls, arguments):
+        """The library's module, and the settings that the object shows."""
+        made = cls._row.make(cls._row, **arguments)
         made, changed = made if isinstance(made, tuple) else (made, {})
-        settings = {**given, **changed} if cls._row.shown else {}
+        settings = {**arguments, **changed} if cls._row.shown else {}
         return made, {name: value for name, value in settings.items() if name not in ("device", "dtype")}
 
     def forward(self, *inputs, **settings):

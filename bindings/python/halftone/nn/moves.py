@@ -35,7 +35,7 @@ def to(self, device=None, dtype=None):
 
 def _move_parameter(module, name, parameter, device, dtype, moved):
     if id(parameter) not in moved:
-        values = parameter.detach().to(dtype, device)
+        values = parameter.whole().to(dtype, device)
         is_same = values.dtype == parameter.dtype and not _is_elsewhere(values, parameter.device)
         moved[id(parameter)] = None
         if not is_same:
@@ -50,7 +50,7 @@ def _move_parameter(module, name, parameter, device, dtype, moved):
 
 def _move_buffers(module, device, dtype):
     if "_made" in module.__dict__ and any(_is_elsewhere(part, device) for part in parts(module, "_buffers").values()):
-        remake(module, device=device.name)
+        remake(module, device=device)
     # The running statistics of a layer of the library stay in their dtype.
     kept = parts(module, "_buffers") if "_is_custom" not in module.__dict__ or "_made" in module.__dict__ else {}
     for which in ("_buffers", "_transient"):

@@ -142,6 +142,10 @@ class Parameter(Tensor):
     def data(self, value):
         _write(self, value)
 
+    def whole(self):
+        """The weights in their dtype, to be read. The leaf of weights that an optimizer has split has their bf16 part."""
+        return _c.Parameter_read(self._handle, self.dtype)
+
     def read(self, dtype):
         """The weights in a dtype, to be read."""
         return _c.Parameter_read(self._handle, dtype)
@@ -171,12 +175,12 @@ class Parameter(Tensor):
             return f"<Parameter: {error}>"
 
     def __deepcopy__(self, memo):
-        made = type(self)(self.detach(), requires_grad=self.requires_grad)
+        made = type(self)(self.whole(), requires_grad=self.requires_grad)
         memo[id(self)] = made
         return made
 
     def __reduce_ex__(self, protocol):
-        return _remade, (type(self), self.detach(), self.requires_grad)
+        return _remade, (type(self), self.whole(), self.requires_grad)
 
     def _replace(self, handle):
         """Puts other weights into the same object, as a module's to() does."""
