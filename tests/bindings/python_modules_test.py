@@ -423,6 +423,7 @@ class States(Counted):
         net, x = Mixed(), ht.randn(3, 4)
         net(x)
         net.features.eval()
+        net.extra.drop.eval()
         net.fc.weight.requires_grad = False
         draws = dict(ht.Context.default_context().generator_state())
         for way in (copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module)), through_file):
