@@ -57,7 +57,7 @@ class Capsules(unittest.TestCase):
         self.assertEqual((made.tolist()[-1], torch.from_dlpack(made).data_ptr()), (1.0, address))
 
     def test_with_a_graph_are_refused_by_both(self):
-        with self.assertRaisesRegex(RuntimeError, "grad"):
+        with self.assertRaisesRegex((RuntimeError, BufferError), "grad"):  # by the version of PyTorch
             ht.from_dlpack(torch.ones(2, requires_grad=True))
         x = ht.tensor([1.0])
         x.requires_grad = True
