@@ -228,6 +228,16 @@ public final class FirstHour {
         pool.shutdown();
       }
     });
+    line("a task that goes on in a thread pool", () -> {
+      Block model = network();
+      ExecutorService pool = Executors.newFixedThreadPool(1);
+      try (ScopeStack task = new ScopeStack()) {
+        task.run(Halftone::noGrad);
+        return !pool.submit(() -> task.call(() -> model.forward(Tensor.randn(4, 2)))).get().requiresGrad();
+      } finally {
+        pool.shutdown();
+      }
+    });
     line("a file of weights", () -> {
       Path file = Files.createTempFile("halftone", ".safetensors");
       Block model = network();

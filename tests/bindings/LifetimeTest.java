@@ -18,6 +18,7 @@ public final class LifetimeTest {
     throw new AssertionError(row);
   }
 
+  /** The end of each test waits until no handle is left of it. */
   private static void droppedTensorsAreReleased() {
     Tensor x = Tensor.of(device, new float[] {1});
     for (int i = 0; i < 100_000; ++i) x.add(1);

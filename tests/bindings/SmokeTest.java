@@ -146,16 +146,7 @@ public final class SmokeTest {
   private static void leakedObjectsAreCollected(Device device) throws InterruptedException {
     long before = Halftone.liveHandles();
     for (int i = 0; i < 1000; ++i) new Tensor(device, Dtype.F32, 16).fill(i);
-    check(collectedTo(before), "live handles " + Halftone.liveHandles() + ", before " + before);
-  }
-
-  /** Cleaning runs on another thread, some time after the collection. */
-  private static boolean collectedTo(long handles) throws InterruptedException {
-    for (int i = 0; i < 200 && Halftone.liveHandles() != handles; ++i) {
-      System.gc();
-      Thread.sleep(20);
-    }
-    return Halftone.liveHandles() == handles;
+    check(Suite.collectedTo(before), "live handles " + Halftone.liveHandles() + ", before " + before);
   }
 
   private static void enumerationsAreThoseOfTheHeaders(Device device) {
@@ -227,7 +218,7 @@ public final class SmokeTest {
     try (Device device = new Device("cpu")) {
       runAll(device);
     }
-    test("no handle is alive at the end", null, none -> check(collectedTo(0), Halftone.liveHandles() + " are"));
+    test("no handle is alive at the end", null, none -> check(Suite.collectedTo(0), Halftone.liveHandles() + " are"));
     System.out.println(passed + " passed, " + failed + " failed");
     System.exit(failed == 0 ? 0 : 1);
   }

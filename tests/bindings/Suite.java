@@ -53,13 +53,20 @@ final class Suite {
     throw new AssertionError("nothing was thrown");
   }
 
-  /** Cleaning runs on another thread, some time after the collection. */
+  /**
+   * Waits until dropped objects are released, which happens on another thread, some time after a collection. Gives up
+   * when 500 collections one after the other have released nothing.
+   */
   static boolean collectedTo(long handles) throws InterruptedException {
-    for (int i = 0; i < 500 && Halftone.liveHandles() != handles; ++i) {
+    long last = Halftone.liveHandles();
+    for (int idle = 0; idle < 500 && last != handles; ++idle) {
       System.gc();
       Thread.sleep(20);
+      long now = Halftone.liveHandles();
+      if (now != last) idle = 0;
+      last = now;
     }
-    return Halftone.liveHandles() == handles;
+    return last == handles;
   }
 
   /** Runs a case; no object of the library may be left of it. */

@@ -102,6 +102,14 @@ class Classes(unittest.TestCase):
         self.assertIn("public void allReduce(ReduceOp op, Tensor source, Tensor out) {", made)
         self.assertIn("public Work allReduceAsync(ReduceOp op, Tensor source, Tensor out) {", made)
 
+    def test_java_has_a_method_by_hand_where_none_is_generated(self):
+        folder = REPOSITORY / "bindings/java/org/halftone"
+        handwritten = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.java"))
+        generated = "".join(java_classes.classes(Managed(api)).values())
+        for name in java_classes.BY_HAND:
+            self.assertRegex(handwritten, rf"C: .*\b{name}\b")
+            self.assertNotRegex(generated, rf"C: {name}\b")
+
     def test_java_has_an_overload_for_each_optional_parameter(self):
         made = java_classes.classes(Managed(api))["Halftone"]
         for parameters in ("Tensor input, long k, long dim", "Tensor input, long k, long dim, boolean largest",

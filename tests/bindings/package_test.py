@@ -73,7 +73,7 @@ def java_tools(folder, cmake, build, program, jar):
                           cwd=folder, env={"PATH": os.environ["PATH"], "HOME": str(folder)}, text=True,
                           input="import org.halftone.*;\nSystem.out.println(Tensor.of(1f, 2f).mul(2));\n/exit\n",
                           capture_output=True)
-    assert "tensor([2, 4]" in done.stdout, done.stdout + done.stderr
+    assert "tensor([2., 4.]" in done.stdout, done.stdout + done.stderr
 
 
 def refused(folder, program):

@@ -63,6 +63,10 @@
 %halftone_plain(jobject, Object, jobject)
 %halftone_plain(jobject, java.nio.ByteBuffer, ht::LentMemory)
 
+%typemap(out) SWIGTYPE* {
+  ht::count_received($1);
+  *($&1_ltype)&$result = $1;
+}
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
 %typemap(in) const char* (std::string copy) {
   if ($input != nullptr) copy = ht::to_text(jenv, $input);
@@ -170,6 +174,9 @@ inline void copy_bytes(int64_t address, const Numbers& bytes) {
 inline jobject call_in_frame(const CallableBody& body) { return body.call(); }
 
 inline bool is_in_frame() { return NativeFrame::is_below(); }
+
+/* Java reads and writes the number where it is. */
+inline LentMemory counted_bytes() { return {&counted_tensor_bytes(), sizeof(int64_t)}; }
 
 /* Leaves a scope to its stack, whose release ends it. One that a callback has left open ended with the callback. */
 inline void end_scope_with_stack(Scope* scope) { (void)!htone_scope_end_later(scope); }

@@ -1,6 +1,7 @@
 package org.halftone;
 
-import java.util.concurrent.atomic.AtomicLong;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Collects garbage when tensors that are no longer used may hold much native memory, which the JVM does not see.
@@ -12,20 +13,18 @@ import java.util.concurrent.atomic.AtomicLong;
 final class NativeMemory {
   private static final long STEP = 16L << 20;
   private static final long LEAST_LIMIT = 64L << 20;
-  /** About the native memory of a tensor beside its elements. */
-  private static final long OBJECT_BYTES = 512;
   private static final int LONGEST_WAIT_MS = 200;
 
-  private static final AtomicLong uncounted = new AtomicLong();
+  /** The bytes of new tensors, which the wrapper adds up as it returns them: a call for each would cost more. */
+  private static final ByteBuffer counted = NativeJNI.counted_bytes().order(ByteOrder.nativeOrder());
   private static long limit = LEAST_LIMIT;
 
   private NativeMemory() {}
 
   /** Called for each new tensor. */
   static void made(long tensor) {
-    long bytes = NativeJNI.tensor_bytes(tensor) + OBJECT_BYTES;
-    if (uncounted.addAndGet(bytes) < STEP) return;
-    uncounted.set(0);
+    if (counted.getLong(0) < STEP) return;
+    counted.putLong(0, 0);
     check(tensor);
   }
 

@@ -1,6 +1,5 @@
 package org.halftone;
 
-import java.lang.ref.Cleaner;
 import java.util.Arrays;
 import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
@@ -13,29 +12,27 @@ import java.util.function.Supplier;
  * the end of the scope an {@link InvalidHandleException}: the library never reuses the value of a handle.
  */
 public abstract class NativeObject implements AutoCloseable {
-  static final Cleaner CLEANER = Cleaner.create();
-
   private final long handle;
-  private final Cleaner.Cleanable reference;
-  private volatile boolean isClosed;
+  private final Release release;
+  private boolean isClosed;  // not volatile: for a thread that does not see it yet the library refuses the handle
 
   /** An object that owns its handle; {@code release} runs once. */
   NativeObject(long handle, LongConsumer release) {
     this.handle = handle;
-    reference = CLEANER.register(this, new Release(handle, release));
+    this.release = new Release(this, handle, release);
   }
 
   /** An object that nothing releases. */
   NativeObject(long handle) {
     this.handle = handle;
-    reference = () -> {};
+    release = null;
   }
 
   /** Releases the object now; closing it again does nothing. */
   @Override
   public void close() {
     isClosed = true;
-    reference.clean();
+    if (release != null) release.run();
   }
 
   /** The class, and whether the object is closed. */
@@ -73,21 +70,5 @@ public abstract class NativeObject implements AutoCloseable {
 
   static <T> T[] own(long[] handles, IntFunction<T[]> array, LongFunction<T> owner) {
     return Arrays.stream(handles).mapToObj(owner).toArray(array);
-  }
-
-  /** Does not refer to the object, which would stay reachable for ever. */
-  private static final class Release implements Runnable {
-    private final long handle;
-    private final LongConsumer release;
-
-    Release(long handle, LongConsumer release) {
-      this.handle = handle;
-      this.release = release;
-    }
-
-    @Override
-    public void run() {
-      release.accept(handle);
-    }
   }
 }

@@ -173,7 +173,7 @@ abstract class TensorData extends TensorOfValues {
     long loan = NativeJNI.lend_memory(handle());
     ByteBuffer lent = NativeJNI.lent_buffer(loan, self.numel() * Halftone.dtypeSize(self.dtype()));
     Reference.reachabilityFence(this);
-    CLEANER.register(lent, () -> NativeJNI.end_loan(loan));
+    new Release(lent, loan, NativeJNI::end_loan);
     return lent.order(ByteOrder.nativeOrder());
   }
 
