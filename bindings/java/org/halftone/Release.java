@@ -21,7 +21,7 @@ final class Release extends PhantomReference<Object> {
   static {
     Thread thread = new Thread(null, Release::runCollected, "halftone-release", 0, false);
     thread.setDaemon(true);
-    thread.setContextClassLoader(null);  // that of whoever makes the first object, which it would keep
+    thread.setContextClassLoader(null);  // it would keep that of the thread that makes the first object
     thread.start();
   }
 
