@@ -85,7 +85,8 @@ public sealed partial class Batches {
   /// <remarks>C: htone_batches_create_callback</remarks>
   public static Batches FromFunction(Device device, Sampler sampler, BatchLoader loader, params Row[] rows) {
     Packer.Required(loader, nameof(loader));
-    var types = Packer.Required(rows, nameof(rows)).SelectMany(row => new[] {(long)row.Dtype, row.Shape.Length}.Concat(row.Shape)).ToArray();
+    var types = Packer.Required(rows, nameof(rows))
+        .SelectMany(row => new[] {(long)row.Dtype, row.Shape.Length}.Concat(row.Shape)).ToArray();
     Callback load = call => {
       using (var loading = new BatchLoading()) loader(call.Integers(), call.Rows(loading));
     };

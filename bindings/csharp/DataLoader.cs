@@ -63,7 +63,9 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   }
 
   private static long Rows(Tensor[] tensors) {
-    if (Packer.Required(tensors, nameof(tensors)).Length == 0) throw new ArgumentException("a batch needs at least one tensor", nameof(tensors));
+    if (Packer.Required(tensors, nameof(tensors)).Length == 0) {
+      throw new ArgumentException("a batch needs at least one tensor", nameof(tensors));
+    }
     var shape = Packer.Required(tensors[0], nameof(tensors)).Shape;
     if (shape.Length == 0) throw new ArgumentException("a sample is a row; this has no dimensions", nameof(tensors));
     return shape[0];

@@ -11,7 +11,7 @@ abstract class FlowScope : Scope {
     Outer = outer;
   }
 
-  /// <summary>True if this scope is one of those around code that is inside of the other, or the other itself.</summary>
+  /// <summary>True if this scope is around code that is inside of the other, or is the other.</summary>
   internal bool IsAround(FlowScope inner) {
     while (inner != null && inner != this) inner = inner.Outer;
     return inner != null;

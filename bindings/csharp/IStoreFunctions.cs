@@ -42,8 +42,8 @@ public sealed partial class Store {
         call => call.Give(functions.CompareSet(call.Text(), call.OptionalBytes(), call.OptionalBytes()) ? 1L : 0L);
     Callback remove = call => call.Give(functions.Remove(call.Text()) ? 1L : 0L);
     var made = NativePINVOKE.store_of_functions(
-        Required(context, nameof(context)), CallbackCall.Handle(set), CallbackCall.Handle(get), CallbackCall.Handle(add),
-        CallbackCall.Handle(compareSet), CallbackCall.Handle(remove));
+        Required(context, nameof(context)), CallbackCall.Handle(set), CallbackCall.Handle(get),
+        CallbackCall.Handle(add), CallbackCall.Handle(compareSet), CallbackCall.Handle(remove));
     Failure.Check();
     return Own(made);
   }

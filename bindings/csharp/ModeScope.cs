@@ -11,7 +11,7 @@ sealed class ModeScope : FlowScope {
   private readonly NativeObject held;
   private readonly List<IntPtr> begun = new List<IntPtr>();  // guarded by itself; other threads end the scope, too
 
-  /// <summary>`begin` begins a scope of the library on the calling thread; it uses `held`, which this object owns.</summary>
+  /// <summary>`begin` begins a scope of the library on the calling thread, with `held`, which this owns.</summary>
   private ModeScope(FlowScope outer, Func<IntPtr> begin, NativeObject held) : base(outer) {
     this.begin = begin;
     this.held = held;

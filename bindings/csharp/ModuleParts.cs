@@ -37,6 +37,19 @@ public sealed partial class Module {
   }
 }
 
+/// <summary>The tensors by name, in the order in which they were added.</summary>
+public sealed partial class StateDict : IEnumerable<KeyValuePair<string, Tensor>> {
+  /// <summary>The tensor of a name; an InvalidArgumentException where there is none.</summary>
+  public Tensor this[string name] => Find(name);
+
+  /// <summary>Enumerates the names and their tensors.</summary>
+  public IEnumerator<KeyValuePair<string, Tensor>> GetEnumerator() {
+    for (long i = 0; i < Count; ++i) yield return new KeyValuePair<string, Tensor>(Name(i), Tensor(i));
+  }
+
+  IEnumerator IEnumerable.GetEnumerator() { return GetEnumerator(); }
+}
+
 /// <summary>The set in the order in which its parameters were added.</summary>
 public sealed partial class Parameters : IEnumerable<Parameter> {
   /// <summary>Enumerates the parameters.</summary>

@@ -5,8 +5,8 @@ namespace Halftone {
 
 /// <summary>
 /// Collects garbage when tensors that are no longer used may hold much native memory, which the collector does not
-/// see. The wrapper counts the bytes of new tensors. After each Step the library is asked for the bytes in use. Above the
-/// limit a collection runs, and the next limit is twice what is left in use then. A program that disposes of its
+/// see. The wrapper counts the bytes of new tensors. After each Step the library is asked for the bytes in use. Above
+/// the limit a collection runs, and the next limit is twice what is left in use then. A program that disposes of its
 /// tensors, or makes them in scopes, never comes to it. (GC.AddMemoryPressure does not see what a scope releases, and
 /// Mono's collector need not heed it.)
 /// </summary>

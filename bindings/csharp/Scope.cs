@@ -38,8 +38,8 @@ public abstract class Scope : IDisposable {
     End();
     GC.SuppressFinalize(this);
     if (isInside) return;
-    throw new HalftoneException(Status.State, "Scope.Dispose: the scope has ended, but this code was not inside: a scope " +
-                                "that an async method or a callback begins acts there and in what is started there");
+    throw new HalftoneException(Status.State, "Scope.Dispose: the scope has ended, but this code was not inside: a " +
+                                "scope that an async method or a callback begins acts there alone");
   }
 
   internal abstract void End();

@@ -48,7 +48,7 @@ static class ScopeFlow {
                                 "way on this thread; end it afterwards");
   }
 
-  /// <summary>Called before a callback; the modes of the call stay, and those that the callback begins add to them.</summary>
+  /// <summary>Called before a callback, whose own modes add to those of the call.</summary>
   internal static FlowScope EnterCallback() {
     Modes.EnterCallback(current);
     return current;

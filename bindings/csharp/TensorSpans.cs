@@ -58,7 +58,7 @@ public sealed unsafe partial class Tensor {
     CheckElements<T>();
     bool isReadOnly = NativePINVOKE.tensor_is_read_only(Reference(this));
     Failure.Check();
-    if (isReadOnly) throw new InvalidOperationException("the tensor is read-only; call AsReadOnlySpan, or Clone before");
+    if (isReadOnly) throw new InvalidOperationException("the tensor is read-only: call AsReadOnlySpan, or Clone it");
     return new Span<T>((void*)DataAddress, checked((int)Numel));
   }
 

@@ -175,8 +175,9 @@ static class ApiTest {
     const BindingFlags hidden = BindingFlags.Instance | BindingFlags.Static | BindingFlags.NonPublic;
     var handle = (IntPtr)typeof(NativeObject).GetProperty("Handle", hidden).GetValue(device);
     IntPtr made;
-    Suite.Equal(htone_tensor_from_buffer_strided(handle, (int)Dtype.F32, 2, new long[] {2, 2}, new long[] {0, 1}, memory,
-                                                 IntPtr.Zero, IntPtr.Zero, out made), 0);
+    int status = htone_tensor_from_buffer_strided(handle, (int)Dtype.F32, 2, new long[] {2, 2}, new long[] {0, 1},
+                                                  memory, IntPtr.Zero, IntPtr.Zero, out made);
+    Suite.Equal(status, 0);
     return (Tensor)typeof(Tensor).GetMethod("Own", hidden).Invoke(null, new object[] {made});
   }
 

@@ -136,6 +136,11 @@ static class FirstHour {
     Line("Console.WriteLine(model)", () => model.ToString() == model.Summary());
     Line("model.Parameters()", () => model.Parameters().Sum(one => one.Tensor.Numel) == 2 * 8 + 8 + 8 * 2 + 2);
     Line("foreach over Parameters", () => Parameters.FromModule(model).Select(one => one.Name).Last() == "bias");
+    Line("foreach over StateDict", () => model.StateDict().Sum(one => one.Value.Numel) == 2 * 8 + 8 + 8 * 2 + 2);
+    Line("state[name]", () => {
+      var state = new StateDict {{"weight", Tensor.Ones(2)}};
+      return Has(state["weight"], 1, 1) && Thrown<InvalidArgumentException>(() => GC.KeepAlive(state["bias"])) != null;
+    });
     Line("model.Children()", () => model.Children()[1].Kind == "relu");
     Line("model.Eval()", () => !model.Eval().IsTraining && model.Train().IsTraining);
     Line("using (hook)", () => {
