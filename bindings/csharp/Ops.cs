@@ -1,4 +1,5 @@
 using System;
+using System.Threading;
 
 namespace Halftone {
 
@@ -19,6 +20,14 @@ public static partial class Ops {
     one.Keep();
     return one;
   }
+
+  /// <summary>
+  /// Begins a scope in which a call that computes or waits ends when the token is cancelled: it throws an
+  /// OperationCanceledException of the token. One kernel runs to its end. Weights are then updated whole or not at all.
+  /// </summary>
+  /// <param name="token">cancelled by any thread.</param>
+  /// <remarks>C: htone_interrupt_set_callback, which a program must not call beside this.</remarks>
+  public static Scope Cancellation(CancellationToken token) { return CancellationScope.Begin(token); }
 
   /// <summary>
   /// Begins a scope in which operations compute in BF16 or F16 where that is safe; in a scope of F32 nothing is cast.

@@ -214,6 +214,13 @@ static class FirstHour {
         return task.IsCanceled;
       }
     });
+    Line("using (Ops.Cancellation(token))", () => {
+      using (var stop = new CancellationTokenSource()) {
+        stop.Cancel();
+        using (Ops.Cancellation(stop.Token)) Thrown<OperationCanceledException>(() => Tensor.Ones(1).Add(1));
+        return Has(Tensor.Ones(1) + 1, 2);
+      }
+    });
     Line("foreach (var batch in loader)", () => Loader().Count() == 8);
     Line("new DataLoader(100, x)", () => new DataLoader(100, Tensor.Zeros(256, 2)).BatchesPerEpoch == 3);
     Line("DataLoader.Windows", () => {

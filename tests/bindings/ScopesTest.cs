@@ -314,6 +314,57 @@ static class ScopesTest {
     using (Scope.Begin()) layer.Forward(x).Sum().Backward();
   }
 
+  static OperationCanceledException Cancelled(Action call) {
+    try {
+      call();
+    } catch (OperationCanceledException cancelled) {
+      return cancelled;
+    }
+    throw new Exception("nothing was thrown");
+  }
+
+  static void ACancelledTokenEndsTheCallsInsideAlone() {
+    var outside = ExecutionContext.Capture();
+    using (var stop = new CancellationTokenSource())
+    using (var other = new CancellationTokenSource()) {
+      using (Ops.Cancellation(other.Token)) {
+        using (Ops.Cancellation(stop.Token)) {
+          Suite.Equal(Modes(), none);
+          stop.Cancel();
+          Suite.Equal(Cancelled(() => Modes()).CancellationToken, stop.Token);
+          OnAnotherThread(() => Cancelled(() => Modes()));
+          ExecutionContext.Run(outside, _ => Suite.Equal(Modes(), none), null);
+        }
+        Suite.Equal(Modes(), none);
+      }
+      using (Ops.Cancellation(stop.Token)) Cancelled(() => Modes());
+      Suite.Equal(Modes(), none);
+    }
+  }
+
+  static void ACallThatWaitsIsCancelled() {
+    using (var stop = new CancellationTokenSource())
+    using (var isInside = new ManualResetEventSlim())
+    using (var context = Context.DefaultContext())
+    using (var store = Store.Memory(context)) {
+      var task = Task.Run(() => {
+        using (Ops.Cancellation(stop.Token)) {
+          isInside.Set();
+          store.Get("no such key", 1e6);
+        }
+      }, stop.Token);
+      isInside.Wait();
+      stop.Cancel();
+      try {
+        task.Wait();
+      } catch (AggregateException) {
+        Suite.Check(task.IsCanceled, task.Exception);
+        return;
+      }
+      throw new Exception("nothing was thrown");
+    }
+  }
+
   /// <summary>Threads that continue async methods; each hop goes to another one.</summary>
   sealed class Threads : IDisposable {
     readonly System.Collections.Concurrent.BlockingCollection<Action>[] queues;
@@ -422,6 +473,8 @@ static class ScopesTest {
     suite.Test("CodeFromOutsideThatACallbackRunsHasItsOwnModes", CodeFromOutsideThatACallbackRunsHasItsOwnModes);
     suite.Test("AnAwaitInACallbackLeavesItsModes", AnAwaitInACallbackLeavesItsModes);
     suite.Test("ABackwardKeepsItsModesInTheScopesOfItsHooks", ABackwardKeepsItsModesInTheScopesOfItsHooks);
+    suite.Test("ACancelledTokenEndsTheCallsInsideAlone", ACancelledTokenEndsTheCallsInsideAlone);
+    suite.Test("ACallThatWaitsIsCancelled", ACallThatWaitsIsCancelled);
     suite.Test("TheStateOfAnObjectEndsOnAnyThread", TheStateOfAnObjectEndsOnAnyThread);
     return suite.Finish();
   }

@@ -42,6 +42,9 @@ class CsharpCallable final : public Callable {
   void* function_;
 };
 
+// The number that calls of the library read: of the open scopes whose token is cancelled.
+inline volatile int32_t interrupt_count = 0;
+
 // NULL is no function; the library refuses it where it needs one.
 inline Callback to_callback(void* function) {
   return function == nullptr ? nullptr : std::make_unique<CsharpCallable>(function);

@@ -141,6 +141,15 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterCallbacks(int (*run)(void
 %inline %{
 namespace ht {
 
+inline void count_interrupts(int32_t change) { __atomic_fetch_add(&interrupt_count, change, __ATOMIC_RELAXED); }
+
+/* `decide` is asked on the thread of each call that finds another number than 0. */
+inline void decide_interrupts(Callback& decide) {
+  check(htone_interrupt_set_callback(&interrupt_count, trampoline<htone_interrupt_fn>(decide), decide.get(),
+                                     drop_callable));
+  (void)decide.release();
+}
+
 /* The counter itself. */
 inline Address made_bytes() { return &returned_bytes(); }
 
