@@ -22,7 +22,7 @@ static class NativeLibraries {
       return new DllNotFoundException("Halftone has native libraries for Linux alone, and this is " +
                                       RuntimeInformation.OSDescription, cause);
     }
-    var folders = Folders().Distinct().ToArray();
+    var folders = Folders().Select(folder => folder.TrimEnd('/')).Distinct().ToArray();
     string found = folders.Select(folder => Path.Combine(folder, Wrapper)).FirstOrDefault(File.Exists);
     return new DllNotFoundException(
         found != null ? $"{found} cannot be loaded: {Reason(found)}"
@@ -44,6 +44,7 @@ static class NativeLibraries {
   // The system's loader names the library that it misses, which may be one that the wrapper needs.
   private static string Reason(string path) {
     try {
+      dlerror();  // so that the runtime has found it: finding it later would replace the error
       return dlopen(path, Now) != IntPtr.Zero ? "it is not where the runtime looks"
                                               : Marshal.PtrToStringAnsi(dlerror());
     } catch (DllNotFoundException) {

@@ -78,6 +78,25 @@ class Net8(unittest.TestCase):
         natives = self.folder / "packages/halftone/0.1.0/runtimes/linux-x64/native"
         self.assertEqual({path.parent for path in self.libraries()}, {natives})
 
+    def report_without(self, *missing):
+        """The report of a program beside which the package's files are, but for some."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in self.files:
+                if name.startswith(("lib/net8.0/", "runtimes/")) and Path(name).name not in missing:
+                    shutil.copy(self.folder / "packages/halftone/0.1.0" / name, folder)
+            program = Path(shutil.copy(programs[0], folder))
+            program.with_suffix(".runtimeconfig.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
+            done = subprocess.run([dotnet, "exec", str(program)], cwd=folder, capture_output=True, text=True,
+                                  env={"PATH": os.environ["PATH"], "HOME": folder, "DOTNET_EnableDiagnostics": "0"})
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr.replace(str(Path(folder).resolve()), "FOLDER")
+
+    def test_a_missing_library_is_named(self):
+        wrapper = "libhalftone_csharp.so"
+        library = next(Path(name).name for name in self.files if "libhalftone.so" in name)
+        self.assertIn(f"{wrapper} is not in FOLDER", self.report_without(wrapper))
+        self.assertIn(f"FOLDER/{wrapper} cannot be loaded: {library}: cannot open", self.report_without(library))
+
 
 if __name__ == "__main__":
     venv, package, *programs = sys.argv[1:]
