@@ -127,6 +127,21 @@ class Loaders(Counted):
         with self.assertRaisesRegex(Broken, "wall"):
             list(DataLoader(Squares(), 1, num_workers=2, worker_init_fn=wall))
 
+    def test_a_batch_that_does_not_come_in_time_is_an_error(self):
+        class Stuck(Squares):
+            come = threading.Event()
+
+            def __getitem__(self, index):
+                self.come.wait()
+                return index
+
+        with self.assertRaisesRegex(RuntimeError, "no batch came within 0.01 seconds"):
+            list(DataLoader(Stuck(), 1, num_workers=1, timeout=0.01))
+        Stuck.come.set()
+        for thread in threading.enumerate():
+            if thread.name.startswith("DataLoader"):
+                thread.join()
+
     def test_streams_have_no_length(self):
         class Stream(IterableDataset):
             def __iter__(self):
