@@ -335,6 +335,13 @@ class Calls(Counted):
         gru = nn.GRU(3, 4, batch_first=True)
         output, h = gru(x, ones(1, 5, 4))
         self.assertEqual((output.shape, h.shape), ((5, 2, 4), (1, 5, 4)))
+        class Own(nn.LSTM):
+            def forward(self, x):
+                return super().forward(x)
+
+        lstm, own = nn.LSTM(3, 4), Own(3, 4)
+        own.load_state_dict(lstm.state_dict())
+        self.assertEqual(own(x)[0].tolist(), lstm(x)[0].tolist())
         with self.assertRaisesRegex(TypeError, "LSTM: hx must be 2 tensors, got 1"):
             nn.LSTM(3, 4)(x, ones(1, 2, 4))
 

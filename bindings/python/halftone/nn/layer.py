@@ -91,7 +91,11 @@ class Layer(Module):
         for name, parameter in parts(self, "_parameters").items():
             if parameter is not parts(native, "_parameters").get(name):
                 setattr(native, name, parameter)
-        return type(self)._compute(native, *inputs, **settings)
+        return self._compute_by(native, *inputs, **settings)
+
+    def _compute_by(self, native, *inputs, **settings):
+        """Runs the library's module of the layer."""
+        return Module._compute(native, *inputs, **settings)
 
     def extra_repr(self):
         shown = [_shown(self, item.strip()) for item in self._row.shown.split(",")] if self._row else []
@@ -128,14 +132,17 @@ def _read(layer):
 class Recurrent(Layer):
     """A layer over time, with states that go from one call to the next."""
 
-    def _compute(self, input, hx=None, policy=None):
+    def _compute(self, *inputs, **settings):
+        return self._compute_by(self, *inputs, **settings)
+
+    def _compute_by(self, native, input, hx=None, policy=None):
         count = self._row.states
         states = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
         if states and len(states) != count:
             raise TypeError(f"{type(self).__name__}: hx must be {count} tensors, got {len(states)}")
         is_turned = not self.__dict__.get("batch_first", True)
         x = _generated.transpose(input, 0, 1) if is_turned else input
-        output, *ends = _c.Module_forward_n(self, [x, *states], policy, 1 + count)
+        output, *ends = _c.Module_forward_n(native, [x, *states], policy, 1 + count)
         output = _generated.transpose(output, 0, 1) if is_turned else output
         return output, (tuple(ends) if count > 1 else ends[0])
 

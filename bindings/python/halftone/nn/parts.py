@@ -73,7 +73,7 @@ def set_part(self, which, name, value):
 
 def note_holder(part, holder):
     """Remembers for a module which one holds it."""
-    known = [reference for reference in part.__dict__.get("_holders", ()) if reference() is not None]
+    known = [reference for reference in part.__dict__.get("_holders", ()) if reference() not in (None, holder)]
     part.__dict__["_holders"] = [*known, weakref.ref(holder)]
 
 
