@@ -5,8 +5,8 @@ import java.lang.ref.ReferenceQueue;
 import java.util.function.LongConsumer;
 
 /**
- * Releases something of the library: when its owner is closed, or else when the owner is collected. Works as a Cleaner of
- * Java does, but has one object and no call of native code beside the release, since every tensor has one.
+ * Releases something of the library: when its owner is closed, or else when the owner is collected. Works as a Cleaner
+ * of Java does, but has one object and no call of native code beside the release, since every tensor has one.
  */
 final class Release extends PhantomReference<Object> {
   private static final ReferenceQueue<Object> collected = new ReferenceQueue<>();
@@ -60,8 +60,8 @@ final class Release extends PhantomReference<Object> {
     while (true) {
       try {
         ((Release) collected.remove()).run();
-      } catch (InterruptedException | RuntimeException noReasonToEnd) {
-        // An object cannot be released twice, and the next one waits.
+      } catch (Throwable noReasonToEnd) {
+        // Such as a lack of memory. The next objects wait.
       }
     }
   }

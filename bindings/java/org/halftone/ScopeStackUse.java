@@ -69,10 +69,10 @@ abstract class ScopeStackUse extends NativeObject {
 
   private <T> T callInside(Callable<T> part) throws Exception {
     long handle = handle();
-    NativeJNI.ScopeStack_enter(handle);
     OpenScopes outer = OpenScopes.current();
-    OpenScopes.use(scopes);
+    NativeJNI.ScopeStack_enter(handle);
     try {
+      OpenScopes.use(scopes);
       // A part whose handle was checked before close began must not run without the modes.
       if (isClosed.get()) throw new IllegalStateException("ScopeStack is closed");
       return part.call();
