@@ -1,5 +1,7 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.halftone.Device;
 import org.halftone.Dtype;
 import org.halftone.Halftone;
@@ -19,9 +21,19 @@ public final class LifetimeTest {
   }
 
   /** The end of each test waits until no handle is left of it. */
-  private static void droppedTensorsAreReleased() {
+  private static void droppedTensorsAreReleased() throws InterruptedException {
     Tensor x = Tensor.of(device, new float[] {1});
-    for (int i = 0; i < 100_000; ++i) x.add(1);
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 4; ++i) threads.add(new Thread(() -> dropAndClose(x)));
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) thread.join();
+  }
+
+  private static void dropAndClose(Tensor x) {
+    for (int i = 0; i < 25_000; ++i) {
+      x.add(1);
+      x.add(2).close();
+    }
   }
 
   private static void droppedTensorsGiveTheirMemoryBack() throws Exception {
