@@ -4,6 +4,7 @@
 #include "nn/layer.h"
 #include "ops/dispatch/op.h"
 #include "ops/pool/pool.h"
+#include "ops/pool/pool3d.h"
 
 namespace halftone::nn {
 
@@ -20,6 +21,22 @@ class Pool final : public Layer {
   Op kind_;
   PoolOp op_;
   ops::PoolOptions options_;
+};
+
+// Over volumes.
+class Pool3d final : public Layer {
+ public:
+  using PoolOp = Tensor (*)(const Tensor& input, const ops::Pool3dOptions&);
+
+  Pool3d(Op kind, PoolOp op, const ops::Pool3dOptions& options) : kind_(kind), op_(op), options_(options) {}
+  const char* kind() const noexcept override { return name_of(kind_); }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<Pool3d>(*this); }
+  Tensor forward(const Tensor& input) const override { return op_(input, options_); }
+
+ private:
+  Op kind_;
+  PoolOp op_;
+  ops::Pool3dOptions options_;
 };
 
 // Over lines: as many windows as `result_w`.

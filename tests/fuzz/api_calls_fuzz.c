@@ -76,7 +76,10 @@ static const Call kCalls[] = {make_tensor,
                               call_resize,
                               call_conv3d,
                               call_layer,
-                              call_attention};
+                              call_attention,
+                              call_distance,
+                              call_image,
+                              call_volume};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

@@ -112,6 +112,9 @@ std::vector<OpCase> index_cases();
 std::vector<OpCase> random_cases();
 std::vector<OpCase> select_cases();
 std::vector<OpCase> upsample_cases();
+std::vector<OpCase> distance_cases();
+std::vector<OpCase> image_cases();
+std::vector<OpCase> pool3d_cases();
 
 // All cases; every call returns the same objects.
 const std::vector<OpCase>& op_cases();

@@ -1,5 +1,5 @@
 /** @file
- * Convolution over three dimensions, and the layer made of it. Volumes are [n, c, d, h, w]; kernels are not
+ * Convolution over three dimensions, its transpose, and their layers. Volumes are [n, c, d, h, w]; kernels are not
  * mirrored. One volume may be given without n, and the result is then without n, too.
  *
  * @code
@@ -36,12 +36,15 @@ typedef struct htone_conv3d_options {
   int64_t dilation_d; /**< distance of a kernel's elements, at least 1; default 1 */
   int64_t dilation_h; /**< as dilation_d */
   int64_t dilation_w; /**< as dilation_d */
-  int64_t groups;     /**< channels fall into so many groups that do not see each other; default 1 */
+  int64_t output_padding_d; /**< only of transposes: added to the result's size; below stride or dilation; default 0 */
+  int64_t output_padding_h; /**< as output_padding_d */
+  int64_t output_padding_w; /**< as output_padding_d */
+  int64_t groups;           /**< channels fall into so many groups that do not see each other; default 1 */
 } htone_conv3d_options;
 
 /** The defaults, to initialize a htone_conv3d_options where it is declared. */
 #define HTONE_CONV3D_OPTIONS_INIT \
-  { sizeof(htone_conv3d_options), 1, HTONE_F32, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1 }
+  { sizeof(htone_conv3d_options), 1, HTONE_F32, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1 }
 
 /** Fills options with the defaults.
  *
@@ -67,6 +70,23 @@ HTONE_EXPORT htone_status htone_conv3d_options_init(htone_conv3d_options* option
 HTONE_API htone_status htone_conv3d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv3d_options* options, htone_tensor** out);
 
+/** Transposes htone_conv3d: as htone_conv_transpose1d along depth, height and width. FP32 (f64: double) sums, as many
+ * times the result as the kernel has elements along the depth, live during the call.
+ *
+ * @param[in] input [n, c, d, h, w], float; n may be 0; borrowed.
+ * @param[in] weight [c, o / groups, kd, kh, kw], dtype of input; borrowed.
+ * @param[in] bias optional; [o], dtype of input; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out [n, o, od, oh, ow], sizes as those of htone_conv_transpose1d; dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision products and sums in FP32 (f64: double), one rounding.
+ * @source Zeiler, Krishnan, Taylor and Fergus, "Deconvolutional Networks", 2010.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_conv_transpose3d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                              const htone_conv3d_options* options, htone_tensor** out);
+
 /** Makes a layer that applies htone_conv3d.
  *
  * @param[in] device of the parameters; borrowed.
@@ -83,6 +103,24 @@ HTONE_API htone_status htone_conv3d(htone_tensor* input, htone_tensor* weight, h
 HTONE_API htone_status htone_module_create_conv3d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_d, int64_t kernel_h, int64_t kernel_w,
                                                   const htone_conv3d_options* options, htone_module** out);
+
+/** Makes a layer that applies htone_conv_transpose3d.
+ *
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_channels,out_channels at least 1, multiples of options.groups.
+ * @param[in] kernel_d,kernel_h,kernel_w the kernel's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [in_channels, out_channels / groups, kernel_d, kernel_h, kernel_w] and
+ *   "bias" [out_channels], both uniform in +-1/sqrt(out_channels / groups * kernel_d * kernel_h * kernel_w); owned by
+ *   the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.ConvTranspose3d (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_create_conv_transpose3d(htone_device* device, int64_t in_channels,
+                                                            int64_t out_channels, int64_t kernel_d, int64_t kernel_h,
+                                                            int64_t kernel_w, const htone_conv3d_options* options,
+                                                            htone_module** out);
 
 #ifdef __cplusplus
 }

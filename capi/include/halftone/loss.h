@@ -81,6 +81,23 @@ HTONE_API htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, 
 HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta,
                                             htone_reduction reduction, htone_tensor** out);
 
+/** Returns d^2 / 2 for a difference d with |d| below delta, else delta (|d| - delta / 2).
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] target shape of input, float; borrowed.
+ * @param[in] delta above 0, finite.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding.
+ * @source Huber, Annals of Mathematical Statistics 35 (1964), with delta as in torch.nn.HuberLoss.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_huber_loss(htone_tensor* input, htone_tensor* target, double delta,
+                                        htone_reduction reduction, htone_tensor** out);
+
 /** Returns the Kullback-Leibler divergence of targets from log-probabilities: t (log(t) - input), 0 log(0) being 0.
  *
  * @param[in] input log-probabilities of any shape, float; borrowed.
@@ -118,6 +135,47 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  */
 HTONE_API htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                              htone_reduction reduction, htone_tensor** out);
+
+/** Returns the binary cross entropy of probabilities x: -w (t log(x) + (1 - t) log(1 - x)), with logarithms of at least
+ * -100. htone_bce_with_logits is more exact, and finite for every logit.
+ *
+ * @param[in] input probabilities of any shape, float; outside [0, 1] the loss is NaN; borrowed.
+ * @param[in] target shape of input, float, usually in [0, 1]; borrowed.
+ * @param[in] weight optional; float, broadcasts to input: w; borrowed.
+ * @param[in] reduction MEAN, SUM or NONE; MEAN divides by the number of elements.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
+ * @autocast FP32; 16-bit operands are read as they are and widened. A probability of 16 bits is often rounded to 0 or
+ *   1, so a model should return logits.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding. The gradient of x is w (x - t) / max(x (1 - x), 1e-12).
+ * @source torch.nn.functional.binary_cross_entropy.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_bce_loss(htone_tensor* input, htone_tensor* target, htone_tensor* weight,
+                                      htone_reduction reduction, htone_tensor** out);
+
+/** Returns the negative log-likelihood of targets t under normal distributions of means x and variances v: (log(v) +
+ * (x - t)^2 / v) / 2, with variances of at least epsilon.
+ *
+ * @param[in] input the means, any shape, float; borrowed.
+ * @param[in] target shape of input, float; borrowed.
+ * @param[in] variance float: shape of input, that with a last dimension of 1, or that without the last dimension; a
+ *   negative variance gives NaN; a variance below epsilon gets the gradient of epsilon; borrowed.
+ * @param[in] full not 0 adds the constant log(2 pi) / 2.
+ * @param[in] epsilon above 0, finite.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding to 16 bits.
+ * @source torch.nn.functional.gaussian_nll_loss.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_gaussian_nll_loss(htone_tensor* input, htone_tensor* target, htone_tensor* variance,
+                                               int32_t full, double epsilon, htone_reduction reduction,
+                                               htone_tensor** out);
 
 /** Settings of htone_cross_entropy. */
 typedef struct htone_cross_entropy_options {

@@ -24,6 +24,7 @@ ops::Conv3dOptions conv3d_options(const htone_conv3d_options& options) {
   return {.stride = {options.stride_d, options.stride_h, options.stride_w},
           .padding = {options.padding_d, options.padding_h, options.padding_w},
           .dilation = {options.dilation_d, options.dilation_h, options.dilation_w},
+          .output_padding = {options.output_padding_d, options.output_padding_h, options.output_padding_w},
           .groups = options.groups};
 }
 
@@ -41,13 +42,16 @@ ConvLayerSizes sizes3d(int64_t in_channels, int64_t out_channels, int64_t kernel
   return {in_channels, out_channels, {kernel_d, kernel_h, kernel_w}};
 }
 
+using Conv3d = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const ops::Conv3dOptions&);
+
+template <const ops::ConvKind& kind, Conv3d convolve>
 Ref<nn::Module> make_conv3d(ContextDevice& device, const ConvLayerSizes& sizes, const htone_conv3d_options& settings) {
   const ops::Conv3dOptions options = conv3d_options(settings);
-  ops::require_conv3d_options(options);
+  ops::require_conv3d_options(kind, options);
   const auto apply = [options](const Tensor& input, const Tensor& weight, const Tensor& bias) {
-    return ops::conv3d(input, weight, bias, options);
+    return convolve(input, weight, bias, options);
   };
-  return make_ref<nn::Conv>(device, Op::kConv3d, apply, conv_parameters(ops::kConv3d, sizes, settings));
+  return make_ref<nn::Conv>(device, kind.op, apply, conv_parameters(kind, sizes, settings));
 }
 
 }  // namespace
@@ -57,9 +61,23 @@ htone_status htone_conv3d(htone_tensor* input, htone_tensor* weight, htone_tenso
   return Pure(ops::conv3d, input, weight, optional(bias), as<conv3d_operation_options>(options), out);
 }
 
+htone_status htone_conv_transpose3d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                    const htone_conv3d_options* options, htone_tensor** out) {
+  return Pure(ops::conv_transpose3d, input, weight, optional(bias), as<conv3d_operation_options>(options), out);
+}
+
 htone_status htone_module_create_conv3d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                         int64_t kernel_d, int64_t kernel_h, int64_t kernel_w,
                                         const htone_conv3d_options* options, htone_module** out) {
-  return Call(make_conv3d, device, as<sizes3d>(in_channels, out_channels, kernel_d, kernel_h, kernel_w),
-              as<checked_conv3d_options>(options), out);
+  return Call(make_conv3d<ops::kConv3d, ops::conv3d>, device,
+              as<sizes3d>(in_channels, out_channels, kernel_d, kernel_h, kernel_w), as<checked_conv3d_options>(options),
+              out);
+}
+
+htone_status htone_module_create_conv_transpose3d(htone_device* device, int64_t in_channels, int64_t out_channels,
+                                                  int64_t kernel_d, int64_t kernel_h, int64_t kernel_w,
+                                                  const htone_conv3d_options* options, htone_module** out) {
+  return Call(make_conv3d<ops::kConvTranspose3d, ops::conv_transpose3d>, device,
+              as<sizes3d>(in_channels, out_channels, kernel_d, kernel_h, kernel_w), as<checked_conv3d_options>(options),
+              out);
 }

@@ -2,6 +2,7 @@
 
 #include "base/call.h"
 #include "ops/loss/loss.h"
+#include "ops/loss_arguments.h"
 #include "tensor/handles.h"
 
 using namespace halftone;
@@ -14,23 +15,14 @@ static_assert(static_cast<int32_t>(LossReduction::kBatchMean) == HTONE_REDUCTION
 
 namespace {
 
-LossReduction reduction_up_to(htone_reduction last, htone_reduction reduction, ArgumentName name) {
-  if (reduction < HTONE_REDUCTION_MEAN || reduction > last) {
-    fail(Code::kInvalidArgument, name.text(), "reduction=%d is outside [%d, %d]", reduction, HTONE_REDUCTION_MEAN,
-         last);
-  }
-  return static_cast<LossReduction>(reduction);
-}
-LossReduction loss_reduction(htone_reduction reduction, ArgumentName name) {
-  return reduction_up_to(HTONE_REDUCTION_NONE, reduction, name);
-}
 LossReduction divergence_reduction(htone_reduction reduction, ArgumentName name) {
   return reduction_up_to(HTONE_REDUCTION_BATCH_MEAN, reduction, name);
 }
 
-double checked_beta(double beta, ArgumentName name) {
-  if (finite_number(beta, name) < 0) fail(Code::kInvalidArgument, "beta", "beta=%g is negative", beta);
-  return beta;
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& variance, int32_t full,
+                         double epsilon, LossReduction reduction) {
+  return ops::gaussian_nll_loss(input, target, variance,
+                                {.full = full != 0, .epsilon = epsilon, .reduction = reduction});
 }
 
 // The options of a cross entropy, and the weights among them.
@@ -77,7 +69,23 @@ htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_redu
 
 htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta, htone_reduction reduction,
                                   htone_tensor** out) {
-  return Pure(ops::smooth_l1_loss, input, target, as<checked_beta>(beta), as<loss_reduction>(reduction), out);
+  return Pure(ops::smooth_l1_loss, input, target, as<not_negative>(beta), as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_huber_loss(htone_tensor* input, htone_tensor* target, double delta, htone_reduction reduction,
+                              htone_tensor** out) {
+  return Pure(ops::huber_loss, input, target, as<positive_number>(delta), as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_bce_loss(htone_tensor* input, htone_tensor* target, htone_tensor* weight, htone_reduction reduction,
+                            htone_tensor** out) {
+  return Pure(ops::bce_loss, input, target, optional(weight), as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_gaussian_nll_loss(htone_tensor* input, htone_tensor* target, htone_tensor* variance, int32_t full,
+                                     double epsilon, htone_reduction reduction, htone_tensor** out) {
+  return Pure(gaussian_nll_loss, input, target, variance, full, as<positive_number>(epsilon),
+              as<loss_reduction>(reduction), out);
 }
 
 htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log_target, htone_reduction reduction,

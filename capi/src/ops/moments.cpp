@@ -1,21 +1,13 @@
 #include "halftone/moments.h"
 
 #include "base/call.h"
+#include "ops/loss_arguments.h"
 #include "ops/reduce/moments.h"
 #include "tensor/handles.h"
 #include "tensor/results.h"
 
 using namespace halftone;
 using namespace halftone::capi;
-
-namespace {
-
-double norm_exponent(double p, ArgumentName name) {
-  if (std::isnan(p)) fail(Code::kInvalidArgument, name.text(), "p is NaN, expected a number or an infinity");
-  return p;
-}
-
-}  // namespace
 
 htone_status htone_vector_norm(htone_tensor* input, double p, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                htone_tensor** out) {

@@ -2,6 +2,7 @@
 
 #include "base/call.h"
 #include "ops/conv/conv.h"
+#include "ops/padding.h"
 #include "ops/shape/shape.h"
 #include "tensor/handles.h"
 #include "tensor/results.h"
@@ -20,23 +21,6 @@ std::vector<Tensor> tensor_list(size_t count, htone_tensor* const* tensors) {
 std::vector<int64_t> size_list(size_t count, const int64_t* sizes) {
   require(sizes, "sizes");
   return std::vector<int64_t>(sizes, sizes + count);
-}
-
-// The C API lists pairs from the last dimension on.
-ops::Padding checked_padding(const Tensor& input, int32_t pair_count, const int64_t* padding) {
-  const int rank = input.rank();
-  if (pair_count < 0 || pair_count > rank) {
-    fail(Code::kInvalidArgument, "pair_count", "pair_count=%d is outside [0, %d], the dimensions of input", pair_count,
-         rank);
-  }
-  if (pair_count > 0) require(padding, "padding");
-  ops::Padding result;
-  for (int i = 0; i < rank; ++i) {
-    const int pair = rank - 1 - i;
-    result.before.push_back(pair < pair_count ? padding[2 * pair] : 0);
-    result.after.push_back(pair < pair_count ? padding[2 * pair + 1] : 0);
-  }
-  return result;
 }
 
 Tensor pad(const Tensor& input, int32_t pair_count, const int64_t* padding, double value) {

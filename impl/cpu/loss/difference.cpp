@@ -34,6 +34,25 @@ HWY_INLINE hn::Vec<D> sign_of(D d, hn::Vec<D> x) {
   return hn::IfThenElse(hn::Eq(hn::Abs(x), hn::Zero(d)), hn::Zero(d), hn::IfThenElse(hn::IsNaN(x), x, signed_one));
 }
 
+// The least logarithm of a probability, so that a loss and a gradient stay finite at 0 and 1. Below it NaN stays NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> bounded_log(D d, hn::Vec<D> logarithm) {
+  const auto least = hn::Set(d, hn::TFromD<D>{-100});
+  return hn::IfThenElse(hn::Lt(logarithm, least), least, logarithm);
+}
+
+// ln(1 - x). Near 0 the difference would round the digits of x away.
+template <class D>
+HWY_INLINE hn::Vec<D> log_of_complement(D d, hn::Vec<D> x) {
+  if constexpr (kIsDouble<D>) {
+    return map_lanes(
+        d, [](double value) { return std::log1p(-value); }, x);
+  } else {
+    const auto near = logarithm_near_one(d, hn::Neg(x), hn::Zero(d));
+    return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.29f)), near, logarithm(d, hn::Sub(hn::Set(d, 1.0f), x)));
+  }
+}
+
 template <LossOp op, class D, class V>
 HWY_INLINE V value_of(D d, V beta, V x, V t) {
   using C = hn::TFromD<D>;
@@ -50,6 +69,14 @@ HWY_INLINE V value_of(D d, V beta, V x, V t) {
     return hn::Sub(entropy, hn::Mul(t, x));
   }
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Mul(exp_of(d, t), hn::Sub(t, x));
+  if constexpr (op == LossOp::kHuber) {
+    const auto far = hn::Mul(beta, hn::Sub(distance, hn::Mul(half, beta)));
+    return hn::IfThenElse(hn::Lt(distance, beta), hn::Mul(hn::Mul(half, distance), distance), far);
+  }
+  if constexpr (op == LossOp::kBinaryCrossEntropy) {
+    const auto negative = hn::Mul(hn::Sub(t, hn::Set(d, C{1})), bounded_log(d, log_of_complement(d, x)));
+    return hn::Sub(negative, hn::Mul(t, bounded_log(d, logarithm(d, x))));
+  }
 }
 
 // The derivative with respect to the input. For losses of the difference, the derivative with respect to the target is
@@ -64,6 +91,14 @@ HWY_INLINE V input_slope_of(D d, V beta, V x, V t) {
   }
   if constexpr (op == LossOp::kKlDivergence) return hn::Neg(t);
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Neg(exp_of(d, t));
+  if constexpr (op == LossOp::kHuber) {
+    return hn::IfThenElse(hn::Lt(hn::Abs(difference), beta), difference, hn::Mul(beta, sign_of(d, difference)));
+  }
+  if constexpr (op == LossOp::kBinaryCrossEntropy) {
+    const auto spread = hn::Mul(x, hn::Sub(hn::Set(d, hn::TFromD<D>{1}), x));
+    const auto least = hn::Set(d, static_cast<hn::TFromD<D>>(1e-12));
+    return hn::Div(difference, hn::IfThenElse(hn::Lt(spread, least), least, spread));
+  }
 }
 
 template <LossOp op, LossOperand operand, class D, class V>
@@ -72,6 +107,9 @@ HWY_INLINE V slope_of(D d, V beta, V x, V t) {
   if constexpr (operand == LossOperand::kInput) return input_slope_of<op>(d, beta, x, t);
   if constexpr (op == LossOp::kKlDivergence) return hn::Sub(hn::Add(logarithm(d, t), one), x);
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Mul(exp_of(d, t), hn::Add(hn::Sub(t, x), one));
+  if constexpr (op == LossOp::kBinaryCrossEntropy) {
+    return hn::Sub(bounded_log(d, log_of_complement(d, x)), bounded_log(d, logarithm(d, x)));
+  }
   return hn::Neg(input_slope_of<op>(d, beta, x, t));
 }
 
@@ -120,6 +158,10 @@ void with_loss(LossOp op, F&& f) {
       return f.template operator()<LossOp::kKlDivergence>();
     case LossOp::kKlDivergenceOfLogs:
       return f.template operator()<LossOp::kKlDivergenceOfLogs>();
+    case LossOp::kHuber:
+      return f.template operator()<LossOp::kHuber>();
+    case LossOp::kBinaryCrossEntropy:
+      return f.template operator()<LossOp::kBinaryCrossEntropy>();
   }
 }
 

@@ -14,6 +14,12 @@ HALFTONE_DEVICE C sign_of(C x) {
   return x > 0 ? C{1} : x < 0 ? C{-1} : x == 0 ? C{0} : x;
 }
 
+// The least logarithm of a probability is -100, so that a loss and a gradient stay finite at 0 and 1; NaN stays NaN.
+template <class C>
+HALFTONE_DEVICE C bounded_log(C logarithm) {
+  return logarithm < C{-100} ? C{-100} : logarithm;
+}
+
 template <LossOp op, class C>
 struct Loss {
   C beta;
@@ -26,6 +32,12 @@ struct Loss {
     }
     if constexpr (op == LossOp::kKlDivergence) return (t == 0 ? C{0} : t * std::log(t)) - t * x;
     if constexpr (op == LossOp::kKlDivergenceOfLogs) return std::exp(t) * (t - x);
+    if constexpr (op == LossOp::kHuber) {
+      return distance < beta ? C{0.5} * distance * distance : beta * (distance - C{0.5} * beta);
+    }
+    if constexpr (op == LossOp::kBinaryCrossEntropy) {
+      return (t - C{1}) * bounded_log(std::log1p(-x)) - t * bounded_log(std::log(x));
+    }
   }
 };
 
@@ -39,6 +51,12 @@ HALFTONE_DEVICE C input_slope(C beta, C x, C t) {
   }
   if constexpr (op == LossOp::kKlDivergence) return -t;
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return -std::exp(t);
+  if constexpr (op == LossOp::kHuber) return std::fabs(difference) < beta ? difference : beta * sign_of(difference);
+  if constexpr (op == LossOp::kBinaryCrossEntropy) {
+    const C spread = x * (C{1} - x);
+    const C least = static_cast<C>(1e-12);
+    return difference / (spread < least ? least : spread);
+  }
 }
 
 template <LossOp op, class C>
@@ -54,6 +72,7 @@ struct LossBackward {
     if (!of_target) return input_slope<op>(beta, x, t);
     if constexpr (op == LossOp::kKlDivergence) return std::log(t) + C{1} - x;
     if constexpr (op == LossOp::kKlDivergenceOfLogs) return std::exp(t) * (t - x + C{1});
+    if constexpr (op == LossOp::kBinaryCrossEntropy) return bounded_log(std::log1p(-x)) - bounded_log(std::log(x));
     return -input_slope<op>(beta, x, t);
   }
 };
@@ -72,6 +91,10 @@ Status with_loss(LossOp op, F&& f) {
       return f.template operator()<LossOp::kKlDivergence>();
     case LossOp::kKlDivergenceOfLogs:
       return f.template operator()<LossOp::kKlDivergenceOfLogs>();
+    case LossOp::kHuber:
+      return f.template operator()<LossOp::kHuber>();
+    case LossOp::kBinaryCrossEntropy:
+      return f.template operator()<LossOp::kBinaryCrossEntropy>();
   }
   return Status::failure(Code::kUnsupported, "there is no such loss");
 }

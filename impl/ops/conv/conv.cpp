@@ -1,8 +1,5 @@
 #include "ops/conv/conv.h"
 
-#include <algorithm>
-
-#include "core/error.h"
 #include "ops/conv/conv_kernel.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/window.h"
@@ -22,30 +19,15 @@ void require_call(const ConvKind& kind, const ConvOperands& operands, const Conv
   require_conv_channels(kind, operands, options.groups);
 }
 
-// (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
-int64_t transposed_size(const ConvOptions& options, int dim, int64_t size, int64_t kernel) {
-  const ConvWindow& window = options.window;
-  int64_t steps = 0;
-  int64_t reach = 0;
-  int64_t total = options.output_padding[dim] + 1 - 2 * window.padding[dim];
-  const bool overflows = __builtin_mul_overflow(size - 1, window.stride[dim], &steps) ||
-                         __builtin_mul_overflow(kernel - 1, window.dilation[dim], &reach) ||
-                         __builtin_add_overflow(total, steps, &total) || __builtin_add_overflow(total, reach, &total);
-  if (overflows || total < 1) {
-    fail(Code::kInvalidArgument, "options", "the result's size along %s is %s", kDimNames[dim],
-         overflows ? "too large for 64 bits" : "less than 1");
-  }
-  return total;
-}
-
 Shape result_shape(const ConvKind& kind, const ConvOperands& operands, const ConvOptions& options) {
   Shape shape = {operands.input.size(0), result_channels(kind, operands.weight, options.groups)};
   for (int i = 0; i < kind.dims; ++i) {
     const int dim = 2 - kind.dims + i;
     const int64_t size = operands.input.size(2 + i);
     const int64_t kernel = operands.weight.size(2 + i);
-    shape.push_back(kind.transposes ? transposed_size(options, dim, size, kernel)
-                                    : window_positions(options.window, dim, size, {kernel, "weight"}));
+    const WindowSteps steps = steps_along(options.window, dim);
+    shape.push_back(kind.transposes ? transposed_size(steps, size, kernel, options.output_padding[dim])
+                                    : window_positions(steps, size, {kernel, "weight"}));
   }
   return checked_shape(shape.begin(), shape.rank(), "options");
 }
@@ -124,14 +106,8 @@ Tensor convolve(const ConvKind& kind, const ConvOperands& given, const ConvOptio
 void require_conv_options(const ConvKind& kind, const ConvOptions& options) {
   require_window(options.window, kind.dims);
   for (int d = 0; d < 2; ++d) {
-    const int64_t value = options.output_padding[d];
-    // Up to max(stride, dilation) sizes of an image give a convolution of one size; the option chooses among them.
-    const bool counts = kind.transposes && d >= 2 - kind.dims;
-    const int64_t limit = counts ? std::max(options.window.stride[d], options.window.dilation[d]) : 1;
-    if (value < 0 || value >= limit) {
-      fail(Code::kInvalidArgument, "options", "options.output_padding_%s=%lld, expected 0 to %lld", kDimNames[d],
-           static_cast<long long>(value), static_cast<long long>(limit - 1));
-    }
+    require_output_padding(steps_along(options.window, d), options.output_padding[d],
+                           kind.transposes && d >= 2 - kind.dims);
   }
 }
 

@@ -1,4 +1,4 @@
-// Convolutions over one and two dimensions and their transposes, and over three dimensions.
+// Convolutions over one, two and three dimensions, and their transposes.
 // capi/include/halftone/conv.h and conv3d.h document them.
 #pragma once
 
@@ -20,6 +20,7 @@ struct Conv3dOptions {
   int64_t stride[3] = {1, 1, 1};
   int64_t padding[3] = {0, 0, 0};
   int64_t dilation[3] = {1, 1, 1};
+  int64_t output_padding[3] = {0, 0, 0};  // for transposes only
   int64_t groups = 1;
 };
 
@@ -33,7 +34,8 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options);
 
 // Throws INVALID_ARGUMENT naming `options`. Does not check groups.
-void require_conv3d_options(const Conv3dOptions& options);
+void require_conv3d_options(const ConvKind& kind, const Conv3dOptions& options);
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv3dOptions& options);
+Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv3dOptions& options);
 
 }  // namespace halftone::ops

@@ -1,5 +1,6 @@
 #include "ops/conv/window.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "core/error.h"
@@ -33,13 +34,9 @@ void require_steps(const WindowSteps& steps) {
   require_field(steps.dilation, "dilation", steps.dim_name, 1);
 }
 
-namespace {
-
 WindowSteps steps_along(const ConvWindow& window, int dim) {
   return {window.stride[dim], window.padding[dim], window.dilation[dim], kDimNames[dim]};
 }
-
-}  // namespace
 
 void require_window(const ConvWindow& window, int dims) {
   for (int d = 0; d < 2; ++d) require_steps(steps_along(window, d));
@@ -72,6 +69,29 @@ int64_t window_positions(const WindowSteps& steps, int64_t size, const NamedKern
 
 int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel, LastWindow last) {
   return window_positions(steps_along(window, dim), size, kernel, last);
+}
+
+int64_t transposed_size(const WindowSteps& steps, int64_t positions, int64_t kernel, int64_t output_padding) {
+  int64_t distance = 0;
+  int64_t reach = 0;
+  int64_t total = output_padding + 1 - 2 * steps.padding;
+  const bool overflows = __builtin_mul_overflow(positions - 1, steps.stride, &distance) ||
+                         __builtin_mul_overflow(kernel - 1, steps.dilation, &reach) ||
+                         __builtin_add_overflow(total, distance, &total) ||
+                         __builtin_add_overflow(total, reach, &total);
+  if (overflows || total < 1) {
+    fail(Code::kInvalidArgument, "options", "the result's size along %s is %s", steps.dim_name,
+         overflows ? "too large for 64 bits" : "less than 1");
+  }
+  return total;
+}
+
+// Up to max(stride, dilation) sizes of an image give a convolution of one size; the value chooses among them.
+void require_output_padding(const WindowSteps& steps, int64_t value, bool transposes) {
+  const int64_t limit = transposes ? std::max(steps.stride, steps.dilation) : 1;
+  if (value >= 0 && value < limit) return;
+  fail(Code::kInvalidArgument, "options", "options.output_padding_%s=%lld, expected 0 to %lld", steps.dim_name,
+       static_cast<long long>(value), static_cast<long long>(limit - 1));
 }
 
 View as_image(const View& view) {

@@ -29,6 +29,7 @@ struct WindowSteps {
   int64_t dilation;
   const char* dim_name;
 };
+WindowSteps steps_along(const ConvWindow& window, int dim);
 // Throws INVALID_ARGUMENT naming `options` unless the stride and the dilation are at least 1 and the padding at least
 // 0.
 void require_steps(const WindowSteps& steps);
@@ -48,6 +49,13 @@ int64_t window_positions(const WindowSteps& steps, int64_t size, const NamedKern
                          LastWindow last = LastWindow::kWhole);
 int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel,
                          LastWindow last = LastWindow::kWhole);
+
+// The result's size along a dimension of a transpose of `positions` windows: (positions - 1) stride - 2 padding +
+// dilation (kernel - 1) + output_padding + 1. Throws INVALID_ARGUMENT naming `options` if that is below 1.
+int64_t transposed_size(const WindowSteps& steps, int64_t positions, int64_t kernel, int64_t output_padding);
+// Throws INVALID_ARGUMENT naming `options` unless the value is below the stride or the dilation, or 0 where only
+// transposes have it.
+void require_output_padding(const WindowSteps& steps, int64_t value, bool transposes);
 
 // [n, c, l] as [n, c, 1, l]; [n, c, h, w] unchanged.
 View as_image(const View& view);

@@ -39,17 +39,7 @@ struct BceWithLogitsBackward final : Node {
 // Returns a weight of 1 if none is given.
 Tensor checked_weight(const Tensor& weight, const Tensor& logits) {
   if (!weight.defined()) return full(logits.device(), DType::kF32, {}, 1);
-  require_float(weight, "pos_weight");
-  require_same_device(logits, "logits", weight, "pos_weight");
-  const Shape& shape = weight.shape();
-  bool fits = shape.rank() <= logits.rank();
-  for (int i = 1; fits && i <= shape.rank(); ++i) {
-    fits = shape[shape.rank() - i] == 1 || shape[shape.rank() - i] == logits.size(logits.rank() - i);
-  }
-  if (!fits) {
-    fail(Code::kShapeMismatch, "pos_weight", "pos_weight %s does not broadcast to logits %s", ShapeText(shape).text,
-         ShapeText(logits.shape()).text);
-  }
+  require_loss_weight(weight, "pos_weight", logits, "logits");
   require_constant(weight, "pos_weight");
   return weight.detach();
 }

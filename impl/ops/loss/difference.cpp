@@ -1,7 +1,11 @@
-// mse_loss, l1_loss, smooth_l1_loss and kl_div: one implementation for four operations, on one pair of kernels.
+// mse_loss, l1_loss, smooth_l1_loss, huber_loss, kl_div and bce_loss: one implementation, on one pair of kernels.
 #include "core/error.h"
 #include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/cast.h"
 #include "ops/dispatch/record.h"
+#include "ops/elementwise/binary.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/wide_operand.h"
 #include "ops/loss/elements.h"
 #include "ops/loss/loss.h"
 #include "tensor/factory.h"
@@ -14,7 +18,7 @@ namespace {
 struct LossKind {
   Op op;
   LossOp formula;
-  double beta = 0;  // of smooth_l1_loss
+  double beta = 0;  // of smooth_l1_loss; delta of huber_loss
 };
 
 struct LossBackward final : Node {
@@ -68,6 +72,23 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reductio
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction) {
   return apply({Op::kSmoothL1Loss, LossOp::kSmoothAbsolute, beta}, input, target, reduction);
+}
+
+Tensor huber_loss(const Tensor& input, const Tensor& target, double delta, LossReduction reduction) {
+  return apply({Op::kHuberLoss, LossOp::kHuber, delta}, input, target, reduction);
+}
+
+// With a weight the losses stay in f32 (f64) until they are weighted.
+Tensor bce_loss(const Tensor& input, const Tensor& target, const Tensor& weight, LossReduction reduction) {
+  const LossKind kind = {Op::kBceLoss, LossOp::kBinaryCrossEntropy};
+  if (!weight.defined()) return apply(kind, input, target, reduction);
+  const DType dtype = loss_operands(kind.op, input, "input", target, "target").dtype;
+  require_loss_weight(weight, "weight", input, "input");
+  const AutocastUnary x = wide_operand(kind.op, input, "input"), t = wide_operand(kind.op, target, "target");
+  const Tensor factor = wide_operand(kind.op, weight, "weight").input;
+  const WithoutAutocast parts;
+  const Tensor losses = apply(kind, x.input, t.input, LossReduction::kNone);
+  return reduced_result(cast(mul(losses, factor), wide_dtype(dtype)), reduction, dtype);
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, bool log_target, LossReduction reduction) {

@@ -17,6 +17,15 @@ struct LossOperands {
 LossOperands loss_operands(Op op, const Tensor& input, const char* input_name, const Tensor& target,
                            const char* target_name);
 
+// Throws SHAPE_MISMATCH unless the shapes are equal.
+void require_same_shape(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
+
+// Throws DTYPE_MISMATCH, DEVICE or SHAPE_MISMATCH unless the weight is a float that broadcasts to the input.
+void require_loss_weight(const Tensor& weight, const char* name, const Tensor& input, const char* input_name);
+
+// The result of a loss that is composed of operations: their mean or sum, or each of them in `dtype`.
+Tensor reduced_result(const Tensor& losses, LossReduction reduction, DType dtype);
+
 // The factor of each loss before the sum. It is infinite for a mean of no elements, whose result is then 0 * inf = NaN.
 double loss_scale(LossReduction reduction, const Shape& shape);
 // The tensor for the elements' losses; it is the result itself if nothing is reduced.

@@ -13,9 +13,40 @@ namespace ops {
 Tensor mse_loss(const Tensor& input, const Tensor& target, LossReduction reduction);
 Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reduction);
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction);
+// `delta` is above 0.
+Tensor huber_loss(const Tensor& input, const Tensor& target, double delta, LossReduction reduction);
 Tensor kl_div(const Tensor& input, const Tensor& target, bool log_target, LossReduction reduction);
 // `pos_weight` may be undefined; it broadcasts to the logits and must not require a gradient.
 Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, const Tensor& pos_weight, LossReduction reduction);
+
+// `weight` may be undefined; it broadcasts to the input.
+Tensor bce_loss(const Tensor& input, const Tensor& target, const Tensor& weight, LossReduction reduction);
+
+struct GaussianNllOptions {
+  bool full = false;      // with the constant log(2 pi) / 2
+  double epsilon = 1e-6;  // the least variance, above 0
+  LossReduction reduction = LossReduction::kMean;
+};
+// `variance` has the input's shape, or that with a last dimension of 1, or without the last dimension.
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& variance,
+                         const GaussianNllOptions& options);
+
+// Losses of distances; capi/include/halftone/distance.h documents them.
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
+                           LossReduction reduction);
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
+                             LossReduction reduction);
+struct Triplet {
+  Tensor anchor, positive, negative;
+};
+struct TripletOptions {
+  double margin = 1;
+  double p = 2;
+  double epsilon = 1e-6;
+  bool swap = false;
+  LossReduction reduction = LossReduction::kMean;
+};
+Tensor triplet_margin_loss(const Triplet& triplet, const TripletOptions& options);
 
 struct ClassLossOptions {
   LossReduction reduction = LossReduction::kMean;

@@ -51,6 +51,8 @@ struct PadBackward final : Node {
   void release_saved() noexcept override {}
 };
 
+}  // namespace
+
 Shape padded_shape(const Shape& shape, const Padding& padding) {
   Shape padded = shape;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -67,8 +69,6 @@ Shape padded_shape(const Shape& shape, const Padding& padding) {
   }
   return checked_shape(padded.begin(), padded.rank(), "padding");
 }
-
-}  // namespace
 
 Tensor pad(const Tensor& input, const Padding& padding, double value) {
   const Shape shape = padded_shape(input.shape(), padding);

@@ -32,6 +32,8 @@ struct Padding {
   Shape before, after;  // of every dimension
 };
 Tensor pad(const Tensor& input, const Padding& padding, double value);
+// Throws INVALID_ARGUMENT naming padding if it leaves no size.
+Shape padded_shape(const Shape& shape, const Padding& padding);
 
 // Reverses the elements along each of `dims`; a copy.
 Tensor flip(const Tensor& input, const Shape& dims);

@@ -54,6 +54,8 @@ static void make_options(void) {
   assert_ok(htone_conv_options_init(&fixture.conv_options));
   assert_ok(htone_conv3d_options_init(&fixture.conv3d_options));
   assert_ok(htone_pool_options_init(&fixture.pool_options));
+  assert_ok(htone_pool3d_options_init(&fixture.pool3d_options));
+  assert_ok(htone_unfold_options_init(&fixture.unfold_options));
   assert_ok(htone_embedding_options_init(&fixture.embedding_options));
   assert_ok(htone_custom_options_init(&fixture.custom_options));
   assert_ok(htone_multihead_attention_options_init(&fixture.multihead_attention_options));
@@ -164,6 +166,8 @@ static void make_tensors(void) {
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
   fixture.images = make_ramp(HTONE_F32, 4, 2, 2, 2, 2);
+  fixture.blocks = make_ramp(HTONE_F32, 3, 4, 2, 2);
+  fixture.columns = make_ramp(HTONE_F32, 3, 2, 4, 1);
   fixture.volumes = make_ramp(HTONE_F32, 5, 2, 2, 2, 2, 2);
   assert_ok(htone_tensor_backward(fixture.loss, NULL, 1));
 }

@@ -83,6 +83,8 @@ typedef struct Fixture {
   DLManagedTensor old_managed;
   htone_tensor* lines;                  /* [2, 2, 2], f32 */
   htone_tensor* images;                 /* [2, 2, 2, 2], f32 */
+  htone_tensor* blocks;                 /* [4, 2, 2], f32 */
+  htone_tensor* columns;                /* [2, 4, 1], f32: of windows of 2 by 2 */
   htone_tensor* volumes;                /* [2, 2, 2, 2, 2], f32 */
   htone_parameters* sharded_parameters; /* those of fsdp */
   htone_module* whole_module;           /* that no ranks share; renewed before each call that shares it */
@@ -99,6 +101,8 @@ typedef struct Fixture {
   htone_conv_options conv_options;
   htone_conv3d_options conv3d_options;
   htone_pool_options pool_options;
+  htone_pool3d_options pool3d_options;
+  htone_unfold_options unfold_options;
   htone_embedding_options embedding_options;
   htone_custom_options custom_options;
   htone_multihead_attention_options multihead_attention_options;

@@ -91,9 +91,16 @@ static htone_status call_classes_loss(Machine* machine, htone_tensor* input, hto
   return htone_cross_entropy(input, target, &options, &machine->made[0]);
 }
 
+static htone_status call_gaussian_loss(Machine* machine, htone_tensor* input, htone_tensor* target,
+                                       htone_reduction reduction) {
+  htone_tensor* variance = tensor_in(machine);
+  const int32_t full = flag(machine);
+  return htone_gaussian_nll_loss(input, target, variance, full, number(machine), reduction, &machine->made[0]);
+}
+
 htone_status call_loss(Machine* machine) {
   static const LossFn functions[] = {htone_mse_loss, htone_l1_loss};
-  const uint8_t choice = byte(machine) % 6;
+  const uint8_t choice = byte(machine) % 9;
   htone_tensor *input = tensor_in(machine), *target = tensor_in(machine);
   const htone_reduction reduction = byte(machine) % 6 - 1;
   switch (choice) {
@@ -107,6 +114,12 @@ htone_status call_loss(Machine* machine) {
     case 4:
       return htone_bce_with_logits(input, target, flag(machine) ? tensor_in(machine) : NULL, reduction,
                                    &machine->made[0]);
+    case 6:
+      return htone_huber_loss(input, target, number(machine), reduction, &machine->made[0]);
+    case 7:
+      return htone_bce_loss(input, target, flag(machine) ? tensor_in(machine) : NULL, reduction, &machine->made[0]);
+    case 8:
+      return call_gaussian_loss(machine, input, target, reduction);
     default:
       return call_classes_loss(machine, input, target, reduction);
   }

@@ -67,6 +67,11 @@ htone_status make_callback_schedule(Machine* machine);
 /* The number of user pointers of callbacks that the library still owns. */
 int lent_users(void);
 
+/* distances.c */
+htone_status call_distance(Machine* machine);
+htone_status call_image(Machine* machine);
+htone_status call_volume(Machine* machine);
+
 /* training.c */
 htone_status make_parameter(Machine* machine);
 htone_status use_parameter(Machine* machine);

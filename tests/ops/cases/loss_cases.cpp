@@ -80,6 +80,14 @@ Loss smooth_absolute(double x, double t) {
   const double d = std::fabs(x - t);
   return d < kBeta ? Loss{d * d / (2 * kBeta), d * d} : Loss{d - kBeta / 2, d + kBeta};
 }
+Loss huber(double x, double t) {
+  const Loss loss = smooth_absolute(x, t);
+  return {kBeta * loss.value, loss.magnitude};
+}
+Loss binary_entropy(double x, double t) {
+  const double positive = -t * std::log(x), negative = -(1 - t) * std::log1p(-x);
+  return {positive + negative, std::fabs(positive) + std::fabs(negative)};
+}
 Loss divergence(double x, double t) { return {t * (std::log(t) - x), t * (std::fabs(std::log(t)) + std::fabs(x) + 1)}; }
 Loss divergence_of_logs(double x, double t) {
   return {std::exp(t) * (t - x), std::exp(t) * (std::fabs(t) + std::fabs(x))};
@@ -101,6 +109,13 @@ std::vector<OpCase> cases_of_reduction(LossReduction reduction) {
           [](const Tensor& x, const Tensor& t, LossReduction how) { return ops::smooth_l1_loss(x, t, kBeta, how); },
           smooth_absolute),
       loss_case(
+          Op::kHuberLoss, reduction,
+          [](const Tensor& x, const Tensor& t, LossReduction how) { return ops::huber_loss(x, t, kBeta, how); }, huber),
+      loss_case(
+          Op::kBceLoss, reduction,
+          [](const Tensor& x, const Tensor& t, LossReduction how) { return ops::bce_loss(x, t, {}, how); },
+          binary_entropy),
+      loss_case(
           Op::kKlDiv, reduction,
           [](const Tensor& x, const Tensor& t, LossReduction how) { return ops::kl_div(x, t, true, how); },
           divergence_of_logs),
@@ -111,7 +126,9 @@ std::vector<OpCase> cases_of_reduction(LossReduction reduction) {
   };
   cases.back().inputs = {{uniform(-2, 2)}, {uniform(0, 1)}};
   cases.back().slope_terms = 4;
-  cases[3].slope_terms = 32;  // e^t (t - x + 1)
+  cases[4].inputs = {{uniform(0.0625, 0.9375)}, {uniform(0, 1)}};
+  cases[4].slope_terms = 32;  // (x - t) / (x (1 - x))
+  cases[5].slope_terms = 32;  // e^t (t - x + 1)
   return cases;
 }
 
@@ -147,10 +164,67 @@ OpCase weighted_case() {
   return result;
 }
 
+// The weights, one per column, get a gradient.
+OpCase weighted_probabilities_case(LossReduction reduction) {
+  OpCase result = {.op = Op::kBceLoss,
+                   .what = "weighted",
+                   .inputs = {{uniform(0.0625, 0.9375)}, {uniform(0, 1)}, {uniform(0.5, 2)}},
+                   .shapes = {{{1}, {1}, {1}}, {{7, 5}, {7, 5}, {5}}},
+                   .results = {reduction == LossReduction::kNone ? same : f32_or_wider},
+                   .slope_terms = 32};
+  result.run = [=](const Tensors& in) { return Tensors{ops::bce_loss(in[0], in[1], in[2], reduction)}; };
+  result.reference = [=](const Arrays& in) {
+    Array losses(in[0].shape);
+    int64_t i = 0;
+    for_each_index(losses.shape, [&](const Shape& index) {
+      const double weight = in[2][repeated_place_of(in[2].shape, index)];
+      const Loss loss = binary_entropy(in[0][i], in[1][i]);
+      losses[i++] = weight * loss.value;
+      losses.slack.push_back(2 * kFunctionError * weight * loss.magnitude);
+    });
+    return reduced_losses(losses, reduction);
+  };
+  // The mean of nothing is NaN, which has no slope by the weights.
+  if (reduction == LossReduction::kNone) result.shapes.push_back({{0, 3}, {0, 3}, {3}});
+  return result;
+}
+
+// The variances are one for each element, or one for each row.
+OpCase gaussian_case(const char* what, const ops::GaussianNllOptions& options, std::vector<Shapes> shapes) {
+  OpCase result = {.op = Op::kGaussianNllLoss,
+                   .what = what,
+                   .inputs = {{distinct()}, {distinct(53)}, {uniform(0.25, 2)}},
+                   .shapes = std::move(shapes),
+                   .results = {options.reduction == LossReduction::kNone ? same : f32_or_wider},
+                   .slope_terms = 64};
+  result.run = [=](const Tensors& in) { return Tensors{ops::gaussian_nll_loss(in[0], in[1], in[2], options)}; };
+  result.reference = [=](const Arrays& in) {
+    Array losses(in[0].shape);
+    for (int64_t i = 0; i < losses.size(); ++i) {
+      const double d = in[0][i] - in[1][i], v = in[2][i * in[2].size() / losses.size()];
+      const double constant = options.full ? 0.5 * std::log(8 * std::atan(1.0)) : 0;
+      losses[i] = 0.5 * (std::log(v) + d * d / v) + constant;
+      losses.slack.push_back(2 * kFunctionError * (std::fabs(std::log(v)) + d * d / v + constant));
+    }
+    return reduced_losses(losses, options.reduction);
+  };
+  return result;
+}
+
+std::vector<OpCase> gaussian_cases() {
+  const std::vector<Shapes> elements = {
+      {{0, 3}, {0, 3}, {0, 3}}, {{1}, {1}, {1}}, {{7, 5}, {7, 5}, {7, 5}}, {{15, 2305}, {15, 2305}, {15, 2305}}};
+  const std::vector<Shapes> rows = {{{7, 5}, {7, 5}, {7, 1}}, {{3, 5, 7}, {3, 5, 7}, {3, 5}}};
+  return {gaussian_case("as mean", {}, elements), gaussian_case("as sum", {.reduction = LossReduction::kSum}, rows),
+          gaussian_case("of each element, full", {.full = true, .reduction = LossReduction::kNone}, elements)};
+}
+
 }  // namespace
 
 std::vector<OpCase> loss_cases() {
-  std::vector<OpCase> cases = {probabilities_case(), weighted_case()};
+  std::vector<OpCase> cases = {probabilities_case(), weighted_case(), weighted_probabilities_case(LossReduction::kNone),
+                               weighted_probabilities_case(LossReduction::kMean)};
+  for (const OpCase& one : gaussian_cases()) cases.push_back(one);
   for (const LossReduction reduction : {LossReduction::kMean, LossReduction::kSum, LossReduction::kNone}) {
     const std::vector<OpCase> part = cases_of_reduction(reduction);
     cases.insert(cases.end(), part.begin(), part.end());

@@ -112,6 +112,10 @@ CALLS["cat"] = lambda x, s: torch.cat(x, s["dim"])
 CALLS["stack"] = lambda x, s: torch.stack(x, s["dim"])
 CALLS["split"] = lambda x, s: torch.split(x[0], s["sizes"], s["dim"])
 CALLS["pad"] = lambda x, s: F.pad(x[0], s["padding"], value=read(s["value"]))
+for name in "reflect replicate circular".split():
+    CALLS["pad_" + name] = (lambda mode: lambda x, s: F.pad(x[0], s["padding"], mode=mode))(name)
+CALLS["pixel_shuffle"] = lambda x, s: F.pixel_shuffle(x[0], s["factor"])
+CALLS["pixel_unshuffle"] = lambda x, s: F.pixel_unshuffle(x[0], s["factor"])
 CALLS["flip"] = lambda x, s: torch.flip(x[0], s["dims"])
 CALLS["tril"] = lambda x, s: torch.tril(x[0], s["diagonal"])
 CALLS["triu"] = lambda x, s: torch.triu(x[0], s["diagonal"])
@@ -151,6 +155,20 @@ CALLS["nonzero"] = lambda x, s: torch.nonzero(x[0])
 CALLS["mse_loss"] = lambda x, s: F.mse_loss(x[0], x[1], reduction=s["reduction"])
 CALLS["l1_loss"] = lambda x, s: F.l1_loss(x[0], x[1], reduction=s["reduction"])
 CALLS["smooth_l1_loss"] = lambda x, s: F.smooth_l1_loss(x[0], x[1], beta=s["beta"], reduction=s["reduction"])
+CALLS["huber_loss"] = lambda x, s: F.huber_loss(x[0], x[1], delta=s["delta"], reduction=s["reduction"])
+CALLS["bce_loss"] = lambda x, s: F.binary_cross_entropy(x[0], x[1], x[2], reduction=s["reduction"])
+CALLS["gaussian_nll_loss"] = lambda x, s: F.gaussian_nll_loss(
+    x[0], x[1], x[2], full=s.get("full", False), eps=s.get("epsilon", 1e-6), reduction=s["reduction"])
+CALLS["margin_ranking_loss"] = lambda x, s: F.margin_ranking_loss(*x, margin=s["margin"], reduction=s["reduction"])
+CALLS["cosine_embedding_loss"] = lambda x, s: F.cosine_embedding_loss(*x, margin=s["margin"], reduction=s["reduction"])
+CALLS["triplet_margin_loss"] = lambda x, s: F.triplet_margin_loss(
+    *x, margin=s.get("margin", 1.0), p=s.get("p", 2.0), eps=s.get("epsilon", 1e-6), swap=s.get("swap", False),
+    reduction=s["reduction"])
+CALLS["normalize"] = lambda x, s: F.normalize(x[0], read(s.get("p", 2.0)), s["dim"], s.get("epsilon", 1e-12))
+CALLS["cosine_similarity"] = lambda x, s: F.cosine_similarity(*x, s["dim"], s.get("epsilon", 1e-8))
+CALLS["pairwise_distance"] = lambda x, s: F.pairwise_distance(
+    *x, read(s.get("p", 2.0)), s.get("epsilon", 1e-6), keep(s))
+CALLS["cdist"] = lambda x, s: torch.cdist(*x, read(s["p"]))
 CALLS["kl_div"] = lambda x, s: F.kl_div(x[0], x[1], log_target=s["log_target"],
                                         reduction=s["reduction"].replace("batch_mean", "batchmean"))
 CALLS["bce_with_logits"] = lambda x, s: F.binary_cross_entropy_with_logits(
@@ -253,14 +271,17 @@ def enter_windows(count):
         CALLS[f"adaptive_{kind}_pool{suffix}"] = (lambda f: lambda x, s: f(x[0], s["result"][-count:]))(function)
 
 
-enter_windows(1)
-enter_windows(2)
+for dimensions in (1, 2, 3):
+    enter_windows(dimensions)
 
 
-@call("conv3d")
-def conv3d(x, s):
-    return F.conv3d(x[0], x[1], x[2], per_dimension(s, "stride", 1, 3), per_dimension(s, "padding", 0, 3),
-                    per_dimension(s, "dilation", 1, 3), s.get("groups", 1))
+def folding(s):
+    return [s["kernel"], *(per_dimension(s, name, default, 2)
+                           for name, default in (("dilation", 1), ("padding", 0), ("stride", 1)))]
+
+
+CALLS["unfold"] = lambda x, s: F.unfold(x[0], *folding(s))
+CALLS["fold"] = lambda x, s: F.fold(x[0], s["result"], *folding(s))
 
 
 def interpolate(mode):

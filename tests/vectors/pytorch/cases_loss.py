@@ -11,7 +11,7 @@ def settings(reduction="mean", **others):
 
 def distances():
     given, target = [1.0, 2.0, NAN, INF, -INF, 1e30], [1.0, -1.0, 0.0, 1.0, -INF, -1e30]
-    for name, others in (("mse_loss", {}), ("l1_loss", {}), ("smooth_l1_loss", {"beta": 1.0})):
+    for name, others in (("mse_loss", {}), ("l1_loss", {}), ("smooth_l1_loss", {"beta": 1.0}), ("huber_loss", {"delta": 1.0})):
         for reduction in REDUCTIONS:
             case(f"{name}/empty, {reduction}", name, [empty(0, grad=True), empty(0)],
                  attributes=settings(reduction, **others), **(only(reduction == "none", upstream=[])))
@@ -24,9 +24,13 @@ def distances():
             case(f"{name}/special", name, theirs, attributes=settings("none", **others), tolerance=1e-6)
         case(f"{name}/dtypes", name, [leaf([1.0, 2.0], "bf16"), tensor([0.5, 2.0])], attributes=settings(**others))
         case(f"{name}/two shapes", name, [tensor([[1.0], [2.0]]), tensor([1.0, 2.0])], attributes=settings(**others),
-             differs="mse_loss, l1_loss, smooth_l1_loss of two shapes", ours=error("SHAPE_MISMATCH"))
+             differs="mse_loss, l1_loss, smooth_l1_loss, huber_loss of two shapes", ours=error("SHAPE_MISMATCH"))
     case("mse_loss/f16 beyond it", "mse_loss", [tensor([300.0, 0.0], "f16"), tensor([0.0, 0.0], "f16")],
          attributes=settings(), differs="losses of 16 bits, reduced", ours={"outputs": [tensor(45000.0)]})
+    for delta in (0.5, 2.0):
+        case(f"huber_loss/delta {delta}", "huber_loss",
+             [leaf([0.0, 0.5, -0.5, 2.0, -2.0, 3.0]), leaf([0.0] * 6)], attributes=settings("none", delta=delta))
+    case("huber_loss/delta 0", "huber_loss", [tensor([1.0]), tensor([0.0])], attributes=settings(delta=0.0))
     for beta in (0.0, 0.5, 2.0):
         case(f"smooth_l1_loss/beta {beta}", "smooth_l1_loss",
              [leaf([0.0, 0.5, -0.5, 2.0, -2.0, 3.0]), leaf([0.0] * 6)], attributes=settings("none", beta=beta))
@@ -57,6 +61,52 @@ def divergences():
     case("kl_div/batch mean of a scalar", "kl_div", [tensor(-1.0), tensor(0.5)],
          attributes=settings("batch_mean", log_target=False), tolerance=1e-6, differs="kl_div of scalars, batch mean",
          ours=error("SHAPE_MISMATCH"))
+
+
+def probabilities_of_two():
+    row = "bce_loss of numbers outside [0, 1]"
+    for reduction in REDUCTIONS:
+        case(f"bce_loss/empty, {reduction}", "bce_loss", [empty(0, grad=True), empty(0), None],
+             attributes=settings(reduction), **only(reduction == "none", upstream=[]))
+    case("bce_loss/special", "bce_loss", [leaf([0.0, 1.0, 0.5, 1e-8, 0.0, 1.0, 0.25]),
+                                          tensor([0.0, 1.0, 0.25, 0.5, 1.0, 0.5, 0.75]), None],
+         attributes=settings("none"), tolerance=1e-6, absolute=1e-37)
+    case("bce_loss/gradient of the target", "bce_loss", [tensor([0.5, 0.25]), leaf([0.25, 1.0]), None],
+         attributes=settings("none"), tolerance=1e-6, absolute=1e-7)
+    case("bce_loss/gradient of the target, probabilities 0 and 1", "bce_loss",
+         [tensor([0.0, 1.0]), leaf([0.0, 0.5]), None], attributes=settings("none"), absolute=1e-37,
+         differs="bce_loss at probabilities of 0 and 1, gradient of the target",
+         ours={"gradients": [None, [100.0, -100.0], None]})
+    for reduction in REDUCTIONS:
+        upstream = only(reduction == "none", upstream=[[1.0, -2.0], [0.5, 3.0]])
+        case(f"bce_loss/weighted, {reduction}", "bce_loss",
+             [leaf([[0.25, 0.5], [0.75, 0.125]]), tensor([[1.0, 0.0], [0.5, 0.25]]), tensor([2.0, 0.5])],
+             attributes=settings(reduction), tolerance=1e-6, absolute=1e-7, **upstream)
+    case("bce_loss/gradient of the weight", "bce_loss", [tensor([0.5, 0.5]), tensor([1.0, 0.0]), leaf([2.0, 1.0])],
+         attributes=settings("sum"), tolerance=1e-6, differs="bce_loss, gradient of the weight",
+         ours={"outputs": [tensor(2.0794415)], "gradients": [None, None, [0.6931472, 0.6931472]]})
+    case("bce_loss/beyond 1", "bce_loss", [tensor([1.5, NAN]), tensor([0.25, 0.5]), None], attributes=settings("none"),
+         differs=row, ours={"outputs": [tensor([NAN, NAN])]})
+    case("bce_loss/two shapes", "bce_loss", [tensor([[0.5], [0.5]]), tensor([1.0, 0.0]), None], attributes=settings())
+
+
+def gaussians():
+    mean, target = [[1.0, 2.0], [0.5, -1.0]], [[1.5, 2.0], [0.0, 3.0]]
+    for reduction in REDUCTIONS:
+        upstream = only(reduction == "none", upstream=[[1.0, -2.0], [0.5, 3.0]])
+        for label, variance in (("elements", [[1.0, 0.5], [2.0, 0.25]]), ("rows", [[1.0], [0.5]]), ("a vector", [1.0, 0.5])):
+            case(f"gaussian_nll_loss/{label}, {reduction}", "gaussian_nll_loss",
+                 [leaf(mean), leaf(target), leaf(variance)], attributes=settings(reduction, full=label == "rows"),
+                 tolerance=1e-6, absolute=1e-6, **upstream)
+    case("gaussian_nll_loss/below epsilon", "gaussian_nll_loss", [leaf([0.0]), tensor([0.5]), leaf([0.0])],
+         attributes=settings(epsilon=0.25), tolerance=1e-6)
+    case("gaussian_nll_loss/negative variance", "gaussian_nll_loss", [tensor([0.0]), tensor([0.5]), tensor([-1.0])],
+         attributes=settings("none"), differs="gaussian_nll_loss of a negative variance",
+         ours={"outputs": [tensor([NAN])]})
+    case("gaussian_nll_loss/epsilon 0", "gaussian_nll_loss", [tensor([0.0]), tensor([0.5]), tensor([1.0])],
+         attributes=settings(epsilon=0.0))
+    case("gaussian_nll_loss/another shape", "gaussian_nll_loss", [tensor(mean), tensor(target), tensor([1.0, 1.0, 1.0])],
+         attributes=settings())
 
 
 def binaries():
@@ -165,5 +215,5 @@ def probabilities():
          attributes=settings())
 
 
-for part in (distances, divergences, binaries, classes):
+for part in (distances, divergences, probabilities_of_two, gaussians, binaries, classes):
     part()

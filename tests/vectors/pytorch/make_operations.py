@@ -17,8 +17,10 @@ os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 import torch  # noqa: E402
 
 import cases_attention  # noqa: E402, F401: fills ALL, as the imports below do
+import cases_distance  # noqa: E402, F401
 import cases_dtypes  # noqa: E402, F401
 import cases_elementwise  # noqa: E402, F401
+import cases_image  # noqa: E402, F401
 import cases_index  # noqa: E402, F401
 import cases_linear_cross_entropy  # noqa: E402, F401
 import cases_loss  # noqa: E402, F401

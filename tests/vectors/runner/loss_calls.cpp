@@ -1,4 +1,4 @@
-// Losses.
+// Losses and distances.
 #include "runner/operation_calls.h"
 
 namespace vectors {
@@ -20,6 +20,53 @@ auto distance(Distance function) {
 
 Tensors smooth_l1_loss(const Call& call) {
   return results(compute(htone_smooth_l1_loss, call.inputs[0], call.inputs[1], call.number("beta"), reduction(call)));
+}
+
+Tensors huber_loss(const Call& call) {
+  return results(compute(htone_huber_loss, call.inputs[0], call.inputs[1], call.number("delta"), reduction(call)));
+}
+
+Tensors bce_loss(const Call& call) {
+  return results(compute(htone_bce_loss, call.inputs[0], call.inputs[1], call.inputs[2], reduction(call)));
+}
+
+Tensors gaussian_nll_loss(const Call& call) {
+  return results(compute(htone_gaussian_nll_loss, call.inputs[0], call.inputs[1], call.inputs[2],
+                         int32_t{call.flag("full")}, call.number("epsilon", 1e-6), reduction(call)));
+}
+
+using Ranking = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, double, htone_reduction, htone_tensor**);
+
+auto ranking(Ranking function) {
+  return [=](const Call& call) {
+    return results(
+        compute(function, call.inputs[0], call.inputs[1], call.inputs[2], call.number("margin"), reduction(call)));
+  };
+}
+
+Tensors triplet_margin_loss(const Call& call) {
+  return results(compute(htone_triplet_margin_loss, call.inputs[0], call.inputs[1], call.inputs[2],
+                         call.number("margin", 1), call.number("p", 2), call.number("epsilon", 1e-6),
+                         int32_t{call.flag("swap")}, reduction(call)));
+}
+
+Tensors normalize(const Call& call) {
+  return results(
+      compute(htone_normalize, call.inputs[0], call.number("p", 2), call.whole("dim"), call.number("epsilon", 1e-12)));
+}
+
+Tensors cosine_similarity(const Call& call) {
+  return results(compute(htone_cosine_similarity, call.inputs[0], call.inputs[1], call.whole("dim"),
+                         call.number("epsilon", 1e-8)));
+}
+
+Tensors pairwise_distance(const Call& call) {
+  return results(compute(htone_pairwise_distance, call.inputs[0], call.inputs[1], call.number("p", 2),
+                         call.number("epsilon", 1e-6), int32_t{call.flag("keepdim")}));
+}
+
+Tensors cdist(const Call& call) {
+  return results(compute(htone_cdist, call.inputs[0], call.inputs[1], call.number("p")));
 }
 
 Tensors kl_div(const Call& call) {
@@ -63,6 +110,16 @@ Calls loss_calls() {
   return {{"mse_loss", distance(htone_mse_loss)},
           {"l1_loss", distance(htone_l1_loss)},
           {"smooth_l1_loss", smooth_l1_loss},
+          {"huber_loss", huber_loss},
+          {"bce_loss", bce_loss},
+          {"gaussian_nll_loss", gaussian_nll_loss},
+          {"margin_ranking_loss", ranking(htone_margin_ranking_loss)},
+          {"cosine_embedding_loss", ranking(htone_cosine_embedding_loss)},
+          {"triplet_margin_loss", triplet_margin_loss},
+          {"normalize", normalize},
+          {"cosine_similarity", cosine_similarity},
+          {"pairwise_distance", pairwise_distance},
+          {"cdist", cdist},
           {"kl_div", kl_div},
           {"bce_with_logits", bce_with_logits},
           {"cross_entropy", cross_entropy},

@@ -47,6 +47,15 @@ Tensors pad(const Call& call) {
                          call.number("value")));
 }
 
+using EdgePad = htone_status (*)(htone_tensor*, int32_t, const int64_t*, htone_tensor**);
+
+auto pad_by(EdgePad function) {
+  return [=](const Call& call) {
+    const std::vector<int64_t> padding = call.list("padding");
+    return results(compute(function, call.inputs[0], static_cast<int32_t>(padding.size() / 2), padding.data()));
+  };
+}
+
 Tensors einsum(const Call& call) {
   const std::string equation = call.settings.at("equation");
   return results(
@@ -90,6 +99,11 @@ Calls shape_calls() {
           {"slice", slice},
           {"split", split},
           {"pad", pad},
+          {"pad_reflect", pad_by(htone_pad_reflect)},
+          {"pad_replicate", pad_by(htone_pad_replicate)},
+          {"pad_circular", pad_by(htone_pad_circular)},
+          {"pixel_shuffle", with_one(htone_pixel_shuffle, "factor")},
+          {"pixel_unshuffle", with_one(htone_pixel_unshuffle, "factor")},
           {"einsum", einsum},
           {"tile", sized(htone_tile, "repeats")},
           {"one_hot", with_one(htone_one_hot, "classes")},

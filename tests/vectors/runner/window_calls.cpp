@@ -72,16 +72,63 @@ auto convolving(Conv function) {
   };
 }
 
-Tensors conv3d(const Call& call) {
+using Conv3 = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, const htone_conv3d_options*,
+                               htone_tensor**);
+
+Tensors convolve_volumes(Conv3 function, const Call& call) {
   htone_conv3d_options options;
   ok(htone_conv3d_options_init(&options));
   apply_sides(call, options);
   options.stride_d = call.whole("stride_d", 1);
   options.padding_d = call.whole("padding_d");
   options.dilation_d = call.whole("dilation_d", 1);
+  options.output_padding_d = call.whole("output_padding_d");
+  options.output_padding_h = call.whole("output_padding_h");
+  options.output_padding_w = call.whole("output_padding_w");
   options.groups = call.whole("groups", 1);
   const htone_conv3d_options* given = &options;
-  return results(compute(htone_conv3d, call.inputs[0], call.inputs[1], call.inputs[2], given));
+  return results(compute(function, call.inputs[0], call.inputs[1], call.inputs[2], given));
+}
+
+auto convolving(Conv3 function) {
+  return [=](const Call& call) { return convolve_volumes(function, call); };
+}
+
+using Pool3 = htone_status (*)(htone_tensor*, int64_t, int64_t, int64_t, const htone_pool3d_options*, htone_tensor**);
+
+auto pooling(Pool3 function) {
+  return [=](const Call& call) {
+    htone_pool3d_options options;
+    ok(htone_pool3d_options_init(&options));
+    apply_sides(call, options);
+    options.stride_d = call.whole("stride_d");
+    options.padding_d = call.whole("padding_d");
+    options.dilation_d = call.whole("dilation_d", 1);
+    options.count_include_pad = call.flag("count_include_pad", true) ? 1 : 0;
+    options.ceil_mode = call.flag("ceil_mode") ? 1 : 0;
+    const std::vector<int64_t> kernel = call.list("kernel");
+    const htone_pool3d_options* given = &options;
+    return results(compute(function, call.inputs[0], kernel.at(0), kernel.at(1), kernel.at(2), given));
+  };
+}
+
+htone_unfold_options unfold_options(const Call& call) {
+  htone_unfold_options options;
+  ok(htone_unfold_options_init(&options));
+  apply_sides(call, options);
+  return options;
+}
+
+Tensors unfold(const Call& call) {
+  const htone_unfold_options options = unfold_options(call);
+  const std::vector<int64_t> kernel = call.list("kernel");
+  return results(compute(htone_unfold, call.inputs[0], kernel.at(0), kernel.at(1), &options));
+}
+
+Tensors fold(const Call& call) {
+  const htone_unfold_options options = unfold_options(call);
+  const std::vector<int64_t> kernel = call.list("kernel"), result = call.list("result");
+  return results(compute(htone_fold, call.inputs[0], result.at(0), result.at(1), kernel.at(0), kernel.at(1), &options));
 }
 
 int32_t align_corners(const Call& call) { return call.flag("align_corners") ? 1 : 0; }
@@ -110,7 +157,12 @@ Calls window_calls() {
           {"upsample_nearest2d", adapting(htone_upsample_nearest2d)},
           {"upsample_linear1d", upsample_linear1d},
           {"upsample_bilinear2d", upsample_bilinear2d},
-          {"conv3d", conv3d},
+          {"max_pool3d", pooling(htone_max_pool3d)},
+          {"avg_pool3d", pooling(htone_avg_pool3d)},
+          {"unfold", unfold},
+          {"fold", fold},
+          {"conv3d", convolving(htone_conv3d)},
+          {"conv_transpose3d", convolving(htone_conv_transpose3d)},
           {"conv1d", convolving(htone_conv1d)},
           {"conv2d", convolving(htone_conv2d)},
           {"conv_transpose1d", convolving(htone_conv_transpose1d)},
