@@ -16,11 +16,13 @@ __device__ double floor(double);
 __device__ double fma(double, double, double);
 __device__ double fmax(double, double);
 __device__ double fmin(double, double);
+__device__ double fmod(double, double);
 __device__ double frexp(double, int*);
 __device__ double hypot(double, double);
 __device__ double ldexp(double, int);
 __device__ double log(double);
 __device__ double log1p(double);
 __device__ double pow(double, double);
+__device__ double rint(double);
 __device__ double sqrt(double);
 }

@@ -6,13 +6,18 @@
 
 #include "backend/formula/adafactor.h"
 #include "backend/formula/adamw.h"
+#include "backend/formula/atan2.h"
 #include "backend/formula/block_code.h"
 #include "backend/formula/box_muller.h"
+#include "backend/formula/closeness.h"
+#include "backend/formula/division.h"
 #include "backend/formula/elu.h"
 #include "backend/formula/gelu.h"
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/lion.h"
+#include "backend/formula/logaddexp.h"
+#include "backend/formula/mish.h"
 #include "backend/formula/moment_rounding.h"
 #include "backend/formula/norm_guard.h"
 #include "backend/formula/norm_range.h"
@@ -44,7 +49,17 @@ namespace halftone {
 HALFTONE_HOST_DEVICE double call_activations(double x, double y) {
   return gelu_erf(x) + gelu_erf_derivative(x) + gelu_tanh(x) + gelu_tanh_derivative(x) + sigmoid(x) + silu(x) +
          silu_derivative(x) + softplus(x) + hyperbolic_tangent(x) + softmax_gradient(x, y, y) +
-         log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y) + elu(x, y) + elu_derivative(x, y);
+         log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y) + elu(x, y) + elu_derivative(x, y) + selu(x) +
+         selu_derivative(x) + mish(x) + mish_derivative(x) + log_sigmoid(x);
+}
+
+HALFTONE_HOST_DEVICE double call_functions_of_two(double x, double y) {
+  return atan2_slope(x, y) + logaddexp(x, y) + logaddexp_slope(x, y) + truncated_remainder(x, y) +
+         floored_remainder(x, y) + floored_quotient(x, y) + (are_close(x, y, {1e-5, 1e-8, false}) ? 1 : 0);
+}
+
+HALFTONE_HOST_DEVICE int64_t call_divisions_of_integers(int64_t x, int64_t y) {
+  return truncated_remainder(x, y) + floored_remainder(x, y) + floored_quotient(x, y);
 }
 
 HALFTONE_HOST_DEVICE double call_norm_tree(double x) {

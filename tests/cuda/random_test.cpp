@@ -71,6 +71,15 @@ TEST_F(RandomOnCuda, AnIndexOutOfRangeIsTheFaultOfTheNextWait) {
   EXPECT_EQ(text, "indices[1, 0]=9 is outside [0, 4)");
 }
 
+TEST_F(RandomOnCuda, ADivisorOf0IsTheFaultOfTheNextWait) {
+  const int64_t numbers[] = {1, -2, 3, 0};
+  const Tensor divisor = from_host(cuda(), DType::kI64, {2, 2}, numbers);
+  const std::string text = fault_of([&](const Kernels& kernels, Stream& stream) {
+    return kernels.elementwise.check_divisor(stream, "b", divisor.view());
+  });
+  EXPECT_EQ(text, "b[1, 1] is 0, and an integer divided by 0 has no value");
+}
+
 TEST_F(RandomOnCuda, WeightsThatAreNoneAreFaults) {
   const auto fault_of_weights = [&](const std::vector<double>& weights, bool replaces) {
     const auto rows = static_cast<int64_t>(weights.size()) / 2;

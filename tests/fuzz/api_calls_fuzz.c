@@ -79,7 +79,8 @@ static const Call kCalls[] = {make_tensor,
                               call_attention,
                               call_distance,
                               call_image,
-                              call_volume};
+                              call_volume,
+                              call_numbers};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

@@ -66,7 +66,7 @@ const std::vector<OpCase>& op_cases() {
           reduce_cases,     product_cases, vector_norm_cases, min_max_cases,    softmax_cases,  norm_cases,
           batch_norm_cases, range_cases,   loss_cases,        class_loss_cases, view_cases,     tile_cases,
           join_cases,       index_cases,   random_cases,      select_cases,     upsample_cases, fp8_cases,
-          attention_cases}) {
+          attention_cases,  integer_cases, gate_cases}) {
       std::vector<OpCase> cases = part();
       std::move(cases.begin(), cases.end(), std::back_inserter(all));
     }

@@ -88,6 +88,8 @@ std::vector<OpCase> unary_cases();
 std::vector<OpCase> step_cases();
 std::vector<OpCase> scalar_cases();
 std::vector<OpCase> binary_cases();
+std::vector<OpCase> integer_cases();
+std::vector<OpCase> gate_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> fp8_cases();

@@ -122,6 +122,82 @@ HTONE_API htone_status htone_leaky_relu(htone_tensor* input, double negative_slo
  */
 HTONE_API htone_status htone_elu(htone_tensor* input, double alpha, htone_tensor** out);
 
+/** Returns input min(max(input + 3, 0), 6) / 6, a sigmoid linear unit made of straight lines; NaN at -inf.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2 ulp in FP32, one rounding to the dtype.
+ * @source torch.nn.functional.hardswish; Howard et al., arXiv:1905.02244.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_hardswish(htone_tensor* input, htone_tensor** out);
+
+/** Returns input tanh(ln(1 + e^input)), without overflow; NaN at -inf.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; 4 ulp in f64.
+ * @source torch.nn.functional.mish; Misra, arXiv:1908.08681.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_mish(htone_tensor* input, htone_tensor** out);
+
+/** Applies the scaled exponential linear unit: out = s input where that is at least 0, else s a (e^input - 1), where s
+ * is 1.0507009873554805 and a is 1.6732632423543772. The gradient at 0 is s a.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once.
+ * @source torch.nn.functional.selu; Klambauer et al., arXiv:1706.02515.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_selu(htone_tensor* input, htone_tensor** out);
+
+/** Returns the logarithm of htone_sigmoid, without forming it.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2 ulp in FP32, one rounding to the dtype.
+ * @source torch.nn.functional.logsigmoid.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_log_sigmoid(htone_tensor* input, htone_tensor** out);
+
+/** Applies the rectifier with slopes that are learnt: out = input where that is above 0, else weight * input. The
+ * gradient of the weight is summed over what it multiplied.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] weight float, one element, or [c] for an input with c indices in dimension 1; borrowed.
+ * @param[out] out shape of input, promoted dtype; owned by the caller.
+ * @autocast low.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision a product in FP32 (f64: double), one rounding to the dtype.
+ * @source torch.nn.functional.prelu; He et al., arXiv:1502.01852.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_prelu(htone_tensor* input, htone_tensor* weight, htone_tensor** out);
+
+/** Applies the gated linear unit: the first half of input along a dimension, times the sigmoid of the second half.
+ *
+ * @param[in] input float, with an even size in dimension dim; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[out] out as input with half the size in dimension dim; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 3.5 ulp in FP32, one rounding to the dtype.
+ * @source torch.nn.functional.glu; Dauphin et al., arXiv:1612.08083.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_glu(htone_tensor* input, int64_t dim, htone_tensor** out);
+
 /** Normalises exponentials along a dimension: out = exp(x) / sum exp(x). A row with only -inf becomes NaN.
  *
  * @param[in] input any shape, float; borrowed.

@@ -143,6 +143,74 @@ HTONE_API htone_status htone_rescale(htone_tensor* input, double scale, double o
 HTONE_API htone_status htone_addcmul(htone_tensor* input, htone_tensor* a, htone_tensor* b, double value,
                                      htone_tensor** out);
 
+/** Adds a scaled quotient, in one pass over memory: out = input + value * a / b.
+ *
+ * @param[in] input,a,b any shapes that broadcast, float, integer or bool, with a float among them; borrowed.
+ * @param[in] value any number; in the type that the result is computed in, FP32 or f64.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding after each of the three operations, in the order value * a, / b, + input,
+ *   and one to the dtype.
+ * @source torch.addcdiv.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_addcdiv(htone_tensor* input, htone_tensor* a, htone_tensor* b, double value,
+                                     htone_tensor** out);
+
+/** Interpolates linearly: out = input + weight * (end - input). A weight of 1 gives end exactly.
+ *
+ * @param[in] input,end,weight any shapes that broadcast, float, integer or bool, with a float among them; borrowed.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding after each operation: from input where |weight| is below 1/2, else from
+ *   end.
+ * @source torch.lerp.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_lerp(htone_tensor* input, htone_tensor* end, htone_tensor* weight, htone_tensor** out);
+
+/** Interpolates linearly by one number: out = input + weight * (end - input). A weight of 1 gives end exactly.
+ *
+ * @param[in] input,end any shapes that broadcast, float, integer or bool, with a float among them; borrowed.
+ * @param[in] weight finite; in the type that the result is computed in, FP32 or f64.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_lerp.
+ * @source torch.lerp.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_lerp_scalar(htone_tensor* input, htone_tensor* end, double weight, htone_tensor** out);
+
+/** Returns the angle of the point (b, a) in radians, with the cases of C99's atan2. The gradients at the origin are 0.
+ * A scalar of a wider dtype than the promoted one is rounded to it first, and an integer wraps, as in PyTorch.
+ *
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out broadcast shape; promoted dtype, f32 for two integers; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.atan2.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_atan2(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/** Returns ln(e^a + e^b), without overflow. A scalar of a wider dtype than the promoted one is rounded to it first, and
+ * an integer wraps, as in PyTorch.
+ *
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out broadcast shape; promoted dtype, f32 for two integers; owned by the caller. The gradients of two
+ *   equal infinities are NaN.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; 2 ulp of the larger operand in f64.
+ * @source torch.logaddexp.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_logaddexp(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
 /** Raises to a power, element by element, with the cases of C99's pow: out = base^exponent.
  * A scalar of a wider dtype than the promoted one is rounded to it first, and an integer wraps, as in PyTorch.
  *

@@ -108,6 +108,17 @@ HTONE_API htone_status htone_logical_and(htone_tensor* a, htone_tensor* b, htone
  */
 HTONE_API htone_status htone_logical_or(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
+/** Returns true for elements of which exactly one is not 0; NaN is not 0.
+ *
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @source torch.logical_xor.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_logical_xor(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
 /** Returns true for elements that are 0; NaN is not 0.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
@@ -137,6 +148,47 @@ HTONE_API htone_status htone_is_nan(htone_tensor* input, htone_tensor** out);
  * @since 0.1
  */
 HTONE_API htone_status htone_is_finite(htone_tensor* input, htone_tensor** out);
+
+/** Returns true for elements that are infinite.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @source torch.isinf.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_is_inf(htone_tensor* input, htone_tensor** out);
+
+/** Returns true for elements that are close: |a - b| <= atol + rtol |b|. Equal infinities are close.
+ *
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[in] rtol,atol at least 0.
+ * @param[in] equal_nan not 0: two NaNs are close, too.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision in double, on operands of the promoted dtype: one that it cannot represent is rounded to it first.
+ * @source torch.isclose.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_is_close(htone_tensor* a, htone_tensor* b, double rtol, double atol, int32_t equal_nan,
+                                      htone_tensor** out);
+
+/** Reports whether htone_is_close is true for all elements, also for none. Waits for the device.
+ *
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[in] rtol,atol at least 0.
+ * @param[in] equal_nan not 0: two NaNs are close, too.
+ * @param[out] out_close 1 or 0.
+ * @autocast as htone_is_close.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_is_close.
+ * @source torch.allclose.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_all_close(htone_tensor* a, htone_tensor* b, double rtol, double atol, int32_t equal_nan,
+                                       int32_t* out_close);
 
 /** Chooses element by element: out = a if the condition is true, else b. Elements that are not chosen get a gradient of
  * 0.

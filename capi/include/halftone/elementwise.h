@@ -156,6 +156,18 @@ HTONE_API htone_status htone_ceil(htone_tensor* input, htone_tensor** out);
  */
 HTONE_API htone_status htone_round(htone_tensor* input, htone_tensor** out);
 
+/** Rounds to a whole number towards 0. The gradient is 0.
+ *
+ * @param[in] input any shape, float or integer; borrowed.
+ * @param[out] out as input; an integer is copied; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact.
+ * @source torch.trunc.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_trunc(htone_tensor* input, htone_tensor** out);
+
 /** Returns 1 above 0, -1 below, and 0 for zeros and NaN. The gradient is 0.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
@@ -203,6 +215,58 @@ HTONE_API htone_status htone_log1p(htone_tensor* input, htone_tensor** out);
  * @since 0.1
  */
 HTONE_API htone_status htone_expm1(htone_tensor* input, htone_tensor** out);
+
+/** Returns the tangent of input in radians; NaN at the infinities.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.tan.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_tan(htone_tensor* input, htone_tensor** out);
+
+/** Returns the logarithm to base 2: -inf at 0, NaN below. That of a power of 2 is exact.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.log2.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_log2(htone_tensor* input, htone_tensor** out);
+
+/** Returns the logarithm to base 10: -inf at 0, NaN below.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.log10.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_log10(htone_tensor* input, htone_tensor** out);
+
+/** Replaces NaN and the infinities by numbers. The gradient of a replaced element is 0.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] nan replaces NaN; any number.
+ * @param[in] posinf,neginf replace inf and -inf; any number, or NAN for the largest and the lowest finite number of the
+ *   dtype of input.
+ * @param[out] out as input; an integer or bool is copied; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact, the numbers rounded to FP32 (f64: double) and once more to the dtype.
+ * @source torch.nan_to_num.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_nan_to_num(htone_tensor* input, double nan, double posinf, double neginf,
+                                        htone_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -59,6 +59,7 @@
 #include "halftone/in_place.h"
 #include "halftone/index.h"
 #include "halftone/init.h"
+#include "halftone/integers.h"
 #include "halftone/interrupt.h"
 #include "halftone/introspection.h"
 #include "halftone/launch.h"

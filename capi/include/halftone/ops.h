@@ -29,6 +29,7 @@
 #include "halftone/image.h"
 #include "halftone/in_place.h"
 #include "halftone/index.h"
+#include "halftone/integers.h"
 #include "halftone/linear_algebra.h"
 #include "halftone/loss.h"
 #include "halftone/moments.h"

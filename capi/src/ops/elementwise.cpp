@@ -34,6 +34,24 @@ htone_status htone_addcmul(htone_tensor* input, htone_tensor* a, htone_tensor* b
   return Pure(ops::addcmul, input, a, b, value, out);
 }
 
+htone_status htone_addcdiv(htone_tensor* input, htone_tensor* a, htone_tensor* b, double value, htone_tensor** out) {
+  return Pure(ops::addcdiv, input, a, b, value, out);
+}
+
+htone_status htone_lerp(htone_tensor* input, htone_tensor* end, htone_tensor* weight, htone_tensor** out) {
+  return Pure(ops::lerp, input, end, weight, out);
+}
+
+htone_status htone_lerp_scalar(htone_tensor* input, htone_tensor* end, double weight, htone_tensor** out) {
+  return Pure(ops::lerp_scalar, input, end, as<finite_number>(weight), out);
+}
+
+htone_status htone_atan2(htone_tensor* a, htone_tensor* b, htone_tensor** out) { return Pure(ops::atan2, a, b, out); }
+
+htone_status htone_logaddexp(htone_tensor* a, htone_tensor* b, htone_tensor** out) {
+  return Pure(ops::logaddexp, a, b, out);
+}
+
 htone_status htone_maximum(htone_tensor* a, htone_tensor* b, htone_tensor** out) {
   return Pure(ops::maximum, a, b, out);
 }

@@ -1,9 +1,9 @@
 // The logistic function and what is made of it, one element at a time. Used for f64 and as the source of every
 // backend's formulas; pure functions, safe from any thread.
-//   sigmoid(x) = 1 / (1 + e^-x)       silu(x) = x sigmoid(x)       softplus(x) = ln(1 + e^x)
+//   sigmoid(x) = 1 / (1 + e^-x)   silu(x) = x sigmoid(x)   softplus(x) = ln(1 + e^x)   log_sigmoid(x) = ln sigmoid(x)
 // Only e^-|x| is formed, which cannot overflow, and both tails keep their relative precision. Above 0 the result is
 // 1 - sigmoid(-x), rounded once, because backward reads 1 - sigmoid(x) from it.
-// Cases: NaN gives NaN; at +inf they are 1, inf, inf; at -inf 0, NaN as in PyTorch, 0.
+// Cases: NaN gives NaN; at +inf they are 1, inf, inf, 0; at -inf 0, NaN as in PyTorch, 0, -inf.
 #pragma once
 
 #include <cmath>
@@ -46,6 +46,10 @@ HALFTONE_HOST_DEVICE inline double silu_derivative(double x) {
 
 HALFTONE_HOST_DEVICE inline double softplus(double x) {
   return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+}
+
+HALFTONE_HOST_DEVICE inline double log_sigmoid(double x) {
+  return (x < 0 ? x : 0.0) - std::log1p(std::exp(-std::fabs(x)));
 }
 
 }  // namespace halftone

@@ -1,10 +1,11 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/elementwise/binary.cpp"
-#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "cpu/device.h"
 #include "cpu/elementwise/entries.h"
+#include "cpu/elementwise/formulas.h"
 #include "cpu/simd/ranges.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -19,6 +20,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
+
+// 0 up to -3, 1 from 3 on, and x / 3 + 1/2 between; NaN gives NaN.
+template <class D, class V>
+HWY_INLINE V hardswish_derivative(D d, V x) {
+  const auto three = hn::Set(d, 3);
+  const auto slope = hn::Add(hn::Div(x, three), hn::Set(d, 0.5));
+  const auto bounded = hn::IfThenElse(hn::Ge(x, three), hn::Set(d, 1), slope);
+  return hn::IfThenZeroElse(hn::Le(x, hn::Neg(three)), bounded);
+}
 
 // Returns the gradient a times the derivative at b, which is the forward input or result.
 template <BinaryOp op, class D, class V>
@@ -39,16 +49,17 @@ HWY_INLINE V apply_math_backward(D d, V a, V b) {
   if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::Mul(hn::Sub(one, b), hn::Add(one, b)));
   if constexpr (op == BinaryOp::kSiluBackward) return hn::Mul(a, silu_derivative(d, b));
   if constexpr (op == BinaryOp::kSoftplusBackward) return hn::Mul(a, sigmoid(d, b));
-  // erf'(x) = 2 / sqrt(pi) e^(-x^2), in double, since the square's rounding would be magnified.
-  if constexpr (op == BinaryOp::kErfBackward) {
-    using T = hn::TFromD<D>;
-    const auto slope = [](T x) {
-      const double wide = static_cast<double>(x);
-      return static_cast<T>(2 * std::numbers::inv_sqrtpi * std::exp(-wide * wide));
-    };
-    return hn::Mul(a, map_lanes(d, slope, b));
-  }
   if constexpr (op == BinaryOp::kExpm1Backward) return hn::Mul(a, hn::Add(b, one));
+  if constexpr (op == BinaryOp::kTanBackward) return hn::Mul(a, hn::Add(one, hn::Mul(b, b)));
+  if constexpr (op == BinaryOp::kLog2Backward) return hn::Div(a, hn::Mul(b, hn::Set(d, std::numbers::ln2)));
+  if constexpr (op == BinaryOp::kLog10Backward) return hn::Div(a, hn::Mul(b, hn::Set(d, std::numbers::ln10)));
+  if constexpr (op == BinaryOp::kHardswishBackward) return hn::Mul(a, hardswish_derivative(d, b));
+  if constexpr (op == BinaryOp::kLogSigmoidBackward) return hn::Mul(a, sigmoid(d, hn::Neg(b)));
+  if constexpr (op == BinaryOp::kPreluWeightBackward) return hn::IfThenZeroElse(hn::Gt(b, hn::Zero(d)), hn::Mul(a, b));
+  if constexpr (op == BinaryOp::kNanToNumBackward) {
+    const auto infinity = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity());
+    return hn::IfThenElseZero(hn::Lt(hn::Abs(b), infinity), a);
+  }
 }
 
 // The value of an op on vectors of a float type.
@@ -62,6 +73,9 @@ HWY_INLINE V apply(D d, V a, V b) {
   if constexpr (op == BinaryOp::kMinimum) return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   if constexpr (op == BinaryOp::kPower) return power(d, a, b);
   if constexpr (op == BinaryOp::kDivide) return hn::Div(a, b);
+  // NaN is not above 0, so it is multiplied and stays.
+  if constexpr (op == BinaryOp::kPrelu) return hn::IfThenElse(hn::Gt(a, hn::Zero(d)), a, hn::Mul(b, a));
+  if constexpr (op == BinaryOp::kGlu) return hn::Mul(a, sigmoid(d, b));
   // NaN passes the gradient, because forward passed the NaN.
   if constexpr (op == BinaryOp::kReluBackward) return hn::IfThenZeroElse(hn::Le(b, hn::Zero(d)), a);
   if constexpr (op == BinaryOp::kGeluErfBackward) return hn::Mul(a, gelu_erf_derivative(d, b));
@@ -88,6 +102,12 @@ void integer_row(const int64_t* a, const int64_t* b, int64_t* out, int64_t count
     if constexpr (op == BinaryOp::kMultiply) out[i] = static_cast<int64_t>(x * y);
     if constexpr (op == BinaryOp::kMaximum) out[i] = std::max(a[i], b[i]);
     if constexpr (op == BinaryOp::kMinimum) out[i] = std::min(a[i], b[i]);
+    if constexpr (op == BinaryOp::kFmod) out[i] = truncated_remainder(a[i], b[i]);
+    if constexpr (op == BinaryOp::kRemainder) out[i] = floored_remainder(a[i], b[i]);
+    if constexpr (op == BinaryOp::kFloorDivide) out[i] = floored_quotient(a[i], b[i]);
+    if constexpr (op == BinaryOp::kBitwiseAnd) out[i] = a[i] & b[i];
+    if constexpr (op == BinaryOp::kBitwiseOr) out[i] = a[i] | b[i];
+    if constexpr (op == BinaryOp::kBitwiseXor) out[i] = a[i] ^ b[i];
     if constexpr (op == BinaryOp::kReluBackward) out[i] = b[i] > 0 ? a[i] : 0;
   }
 }
@@ -96,7 +116,7 @@ template <BinaryOp op, class C>
 void row(const C* a, const C* b, C* out, int64_t count) {
   if constexpr (std::is_integral_v<C>) {
     integer_row<op>(a, b, out, count);
-  } else {
+  } else if constexpr (formula_of(op) == nullptr && !is_bitwise(op)) {
     float_row<op>(a, b, out, count);
   }
 }
@@ -130,7 +150,14 @@ void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& o
       return map_narrow_range(float_row<kSlope, BFloat16, float>, float_row<kSlope, float>, out, begin, end, a, b);
     }
   }
-  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b); });
+  with_compute_type(out.dtype(), [&]<class C>() {
+    if constexpr (std::is_floating_point_v<C>) {
+      if (const BinaryFormula formula = formula_of(op)) {
+        return map_range<C>(row_of_formula<C>(formula), out, begin, end, a, b);
+      }
+    }
+    map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b);
+  });
 }
 
 }  // namespace
@@ -144,15 +171,18 @@ HWY_EXPORT(binary_range);
 
 namespace {
 
-bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMinimum || op == BinaryOp::kReluBackward; }
+bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kBitwiseXor || op == BinaryOp::kReluBackward; }
 
 // GELU and the other transcendental functions cost several times more per element.
-int64_t grain_of(BinaryOp op) { return has_integer_form(op) || op == BinaryOp::kDivide ? kChunkSize : kChunkSize / 4; }
+int64_t grain_of(BinaryOp op) {
+  const bool is_cheap = has_integer_form(op) && formula_of(op) == nullptr;
+  return is_cheap || op == BinaryOp::kDivide ? kChunkSize : kChunkSize / 4;
+}
 
 }  // namespace
 
 Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const View& out) noexcept {
-  if (!is_float(out.dtype) && !has_integer_form(op)) {
+  if (is_float(out.dtype) ? is_bitwise(op) : !has_integer_form(op)) {
     return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
   }
   if (op == BinaryOp::kPower && is_one_wide_exponent(b, out)) return power(stream, a, b, out);

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "cpu/elementwise/unary.cpp"
 #include "cpu/device.h"
 #include "cpu/elementwise/entries.h"
+#include "cpu/elementwise/formulas.h"
 #include "cpu/simd/ranges.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -27,20 +28,21 @@ HWY_INLINE V exponential_of(D d, V x) {
   }
 }
 
-// A function of libm in every lane, computed in double and rounded once.
-template <class D, class V, class F>
-HWY_INLINE V by_libm(D d, V x, F&& function) {
-  using T = hn::TFromD<D>;
-  return map_lanes(
-      d, [&](T value) { return static_cast<T>(function(static_cast<double>(value))); }, x);
-}
-
 // NaN is neither above nor below 0.
 template <class D, class V>
 HWY_INLINE V sign(D d, V x) {
   const auto zero = hn::Zero(d);
   const auto below = hn::IfThenElseZero(hn::Lt(x, zero), hn::Set(d, -1));
   return hn::IfThenElse(hn::Gt(x, zero), hn::Set(d, 1), below);
+}
+
+// x min(max(x + 3, 0), 6) / 6; NaN stays NaN.
+template <class D, class V>
+HWY_INLINE V hardswish(D d, V x) {
+  const auto shifted = hn::Add(x, hn::Set(d, 3));
+  const auto raised = hn::IfThenElse(hn::Lt(shifted, hn::Zero(d)), hn::Zero(d), shifted);
+  const auto bounded = hn::IfThenElse(hn::Gt(raised, hn::Set(d, 6)), hn::Set(d, 6), raised);
+  return hn::Div(hn::Mul(x, bounded), hn::Set(d, 6));
 }
 
 template <UnaryOp op, class D, class V>
@@ -67,9 +69,9 @@ HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kFloor) return hn::CopySign(hn::Floor(x), x);
   if constexpr (op == UnaryOp::kCeil) return hn::CopySign(hn::Ceil(x), x);
   if constexpr (op == UnaryOp::kRound) return hn::CopySign(hn::Round(x), x);
-  if constexpr (op == UnaryOp::kErf) return by_libm(d, x, [](double value) { return std::erf(value); });
-  if constexpr (op == UnaryOp::kLog1p) return by_libm(d, x, [](double value) { return std::log1p(value); });
-  if constexpr (op == UnaryOp::kExpm1) return by_libm(d, x, [](double value) { return std::expm1(value); });
+  if constexpr (op == UnaryOp::kTrunc) return hn::CopySign(hn::Trunc(x), x);
+  if constexpr (op == UnaryOp::kHardswish) return hardswish(d, x);
+  if constexpr (op == UnaryOp::kLogSigmoid) return log_sigmoid(d, x);
 }
 
 // Reads and writes T and computes in C.
@@ -97,7 +99,7 @@ template <UnaryOp op, class C>
 void row(const C* x, C* out, int64_t count) {
   if constexpr (std::is_integral_v<C>) {
     integer_row<op>(x, out, count);
-  } else {
+  } else if constexpr (formula_of(op) == nullptr) {
     float_row<op>(x, out, count);
   }
 }
@@ -131,7 +133,14 @@ void unary_range(UnaryOp op, const Layout& x, const Layout& out, int64_t begin, 
                               end, x);
     }
   }
-  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x); });
+  with_compute_type(out.dtype(), [&]<class C>() {
+    if constexpr (std::is_floating_point_v<C>) {
+      if (const UnaryFormula formula = formula_of(op)) {
+        return map_range<C>(row_of_formula<C>(formula), out, begin, end, x);
+      }
+    }
+    map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x);
+  });
 }
 
 }  // namespace

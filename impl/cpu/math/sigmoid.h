@@ -102,6 +102,19 @@ HWY_INLINE hn::Vec<D> softplus(D d, hn::Vec<D> x) {
   }
 }
 
+// ln sigmoid(x) = min(x, 0) - ln(1 + e^-|x|). FP32: within 2 ulp. NaN is not below 0; the logarithm brings it back.
+template <class D>
+HWY_INLINE hn::Vec<D> log_sigmoid(D d, hn::Vec<D> x) {
+  if constexpr (kIsDouble<D>) {
+    return map_lanes(
+        d, [](double value) { return halftone::log_sigmoid(value); }, x);
+  } else {
+    const auto e = exponential(d, hn::Neg(hn::Abs(x)));
+    const auto below = hn::IfThenElseZero(hn::Lt(x, hn::Zero(d)), x);
+    return hn::Sub(below, logarithm_of_one_plus(d, e));
+  }
+}
+
 // FP32: within 2 ulp. Below 0.55 by the fifth convergent of Lambert's continued fraction x / (1 + x^2 / (3 + x^2 /
 // (5 + ...))), as x minus a small correction (remainder below 3e-10 of the result); above as 1 - 2 / (e^2x + 1). Cases:
 // NaN stays NaN; +-inf gives +-1; 0 keeps its sign.

@@ -31,6 +31,9 @@ Status status_of(const Fault& fault) noexcept {
                              fault.name, fault.position, fault.value, fault.bound);
     case FaultKind::kWeightSum:
       return Status::failure(kCode, "%s has a sum beyond f64 in row %" PRId64, fault.name, fault.value);
+    case FaultKind::kDivisor:
+      return Status::failure(kCode, "%s%s is 0, and an integer divided by 0 has no value", fault.name,
+                             PlaceText(fault.shape, fault.position).text);
   }
   return Status::failure(Code::kInternal, "the device reported an unknown fault");
 }

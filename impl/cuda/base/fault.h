@@ -16,6 +16,7 @@ enum class FaultKind : int32_t {
   kWeight,      // name has `number` at `position` of row `value`, which is no weight
   kFewWeights,  // name has `position` weights above 0 in row `value`, fewer than `bound`
   kWeightSum,   // name has a sum beyond f64 in row `value`
+  kDivisor,     // name[position] is 0 and divides an integer
 };
 
 enum class FaultState : int32_t { kNone, kBeingWritten, kWritten };

@@ -50,6 +50,23 @@ HALFTONE_DEVICE inline float softplus_of(float x) {
 }
 HALFTONE_DEVICE inline double softplus_of(double x) { return softplus(x); }
 
+// NaN is not below 0; the logarithm brings it back.
+HALFTONE_DEVICE inline float log_sigmoid_of(float x) { return (x < 0 ? x : 0.0f) - log1pf(expf(-fabsf(x))); }
+HALFTONE_DEVICE inline double log_sigmoid_of(double x) { return log_sigmoid(x); }
+
+// x min(max(x + 3, 0), 6) / 6; NaN stays NaN.
+template <class C>
+HALFTONE_DEVICE inline C hardswish_of(C x) {
+  const C shifted = x + 3;
+  const C raised = shifted < 0 ? C{0} : shifted;
+  return x * (raised > 6 ? C{6} : raised) / 6;
+}
+// 0 up to -3, 1 from 3 on.
+template <class C>
+HALFTONE_DEVICE inline C hardswish_slope(C x) {
+  return x <= -3 ? C{0} : x >= 3 ? C{1} : x / 3 + C{0.5};
+}
+
 HALFTONE_DEVICE inline float tanh_of(float x) { return tanhf(x); }
 HALFTONE_DEVICE inline double tanh_of(double x) { return hyperbolic_tangent(x); }
 

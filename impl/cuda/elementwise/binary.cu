@@ -1,3 +1,9 @@
+#include <numbers>
+
+#include "backend/formula/division.h"
+#include "backend/formula/elu.h"
+#include "backend/formula/logaddexp.h"
+#include "backend/formula/mish.h"
 #include "cuda/base/map.h"
 #include "cuda/base/math.h"
 #include "cuda/elementwise/entries.h"
@@ -5,7 +11,9 @@
 namespace halftone::cuda {
 namespace {
 
-constexpr bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMinimum || op == BinaryOp::kReluBackward; }
+constexpr bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kBitwiseXor || op == BinaryOp::kReluBackward; }
+
+constexpr bool is_bitwise(BinaryOp op) { return op >= BinaryOp::kBitwiseAnd && op <= BinaryOp::kBitwiseXor; }
 
 template <BinaryOp op, class C>
 struct BinaryOf {
@@ -16,7 +24,15 @@ struct BinaryOf {
     // fmax would drop a NaN.
     if constexpr (op == BinaryOp::kMaximum) return a > b || a != a ? a : b;
     if constexpr (op == BinaryOp::kMinimum) return a < b || a != a ? a : b;
+    if constexpr (op == BinaryOp::kFmod) return std::fmod(a, b);
+    if constexpr (op == BinaryOp::kRemainder) return static_cast<C>(floored_remainder(wide(a), wide(b)));
+    if constexpr (op == BinaryOp::kFloorDivide) return static_cast<C>(floored_quotient(wide(a), wide(b)));
     if constexpr (op == BinaryOp::kDivide) return a / b;
+    if constexpr (op == BinaryOp::kAtan2) return std::atan2(a, b);
+    if constexpr (op == BinaryOp::kLogaddexp) return static_cast<C>(logaddexp(wide(a), wide(b)));
+    // NaN is not above 0, so it is multiplied and stays.
+    if constexpr (op == BinaryOp::kPrelu) return a > 0 ? a : b * a;
+    if constexpr (op == BinaryOp::kGlu) return a * sigmoid_of(b);
     if constexpr (op == BinaryOp::kPower)
       return static_cast<C>(std::pow(static_cast<double>(a), static_cast<double>(b)));
     // NaN passes the gradient, because forward passed the NaN.
@@ -27,6 +43,7 @@ struct BinaryOf {
   }
 
  private:
+  HALFTONE_DEVICE static double wide(C x) { return static_cast<double>(x); }
   // The gradient a times the derivative at b, which is the forward input or result.
   HALFTONE_DEVICE static C by_slope(C a, C b) {
     // The gradient is 0 at 0 and for a NaN input.
@@ -40,8 +57,18 @@ struct BinaryOf {
     if constexpr (op == BinaryOp::kTanhBackward) return a * ((C{1} - b) * (C{1} + b));
     if constexpr (op == BinaryOp::kSiluBackward) return a * silu_slope(b);
     if constexpr (op == BinaryOp::kSoftplusBackward) return a * sigmoid_of(b);
+    if constexpr (op == BinaryOp::kExpm1Backward) return a * (b + C{1});
+    if constexpr (op == BinaryOp::kTanBackward) return a * (C{1} + b * b);
+    if constexpr (op == BinaryOp::kLog2Backward) return a / (b * static_cast<C>(std::numbers::ln2));
+    if constexpr (op == BinaryOp::kLog10Backward) return a / (b * static_cast<C>(std::numbers::ln10));
+    if constexpr (op == BinaryOp::kHardswishBackward) return a * hardswish_slope(b);
+    if constexpr (op == BinaryOp::kLogSigmoidBackward) return a * sigmoid_of(-b);
+    if constexpr (op == BinaryOp::kPreluWeightBackward) return b > 0 ? C{0} : a * b;
+    // b - b is NaN for an infinity and for NaN.
+    if constexpr (op == BinaryOp::kNanToNumBackward) return b - b == 0 ? a : C{0};
     if constexpr (op == BinaryOp::kErfBackward) return a * erf_slope(b);
-    return a * (b + C{1});  // kExpm1Backward
+    if constexpr (op == BinaryOp::kMishBackward) return static_cast<C>(wide(a) * mish_derivative(wide(b)));
+    return static_cast<C>(wide(a) * selu_derivative(wide(b)));  // kSeluBackward
   }
 };
 
@@ -56,6 +83,12 @@ struct BinaryOf<op, int64_t> {
     if constexpr (op == BinaryOp::kMultiply) return static_cast<int64_t>(x * y);
     if constexpr (op == BinaryOp::kMaximum) return a > b ? a : b;
     if constexpr (op == BinaryOp::kMinimum) return a < b ? a : b;
+    if constexpr (op == BinaryOp::kFmod) return truncated_remainder(a, b);
+    if constexpr (op == BinaryOp::kRemainder) return floored_remainder(a, b);
+    if constexpr (op == BinaryOp::kFloorDivide) return floored_quotient(a, b);
+    if constexpr (op == BinaryOp::kBitwiseAnd) return a & b;
+    if constexpr (op == BinaryOp::kBitwiseOr) return a | b;
+    if constexpr (op == BinaryOp::kBitwiseXor) return a ^ b;
     return b > 0 ? a : 0;  // kReluBackward
   }
 };
@@ -68,7 +101,11 @@ Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const V
     if (wanted == BinaryOp::kPower && is_float(out.dtype))
       return map<double>(stream, BinaryOf<wanted, double>(), out, a, b);
     if (is_float(out.dtype)) {
-      return with_float_type(out.dtype, [&]<class C>() { return map<C>(stream, BinaryOf<wanted, C>(), out, a, b); });
+      if constexpr (is_bitwise(wanted)) {
+        return no_kernel_for(out.dtype);
+      } else {
+        return with_float_type(out.dtype, [&]<class C>() { return map<C>(stream, BinaryOf<wanted, C>(), out, a, b); });
+      }
     }
     if constexpr (has_integer_form(wanted)) return map<int64_t>(stream, BinaryOf<wanted, int64_t>(), out, a, b);
     return no_kernel_for(out.dtype);

@@ -1,5 +1,5 @@
-// Elementwise functions with numbers of the caller: bounds, activations, scale and shift. The numbers are rounded to
-// the compute type.
+// Elementwise functions with numbers of the caller: bounds, replacements, activations, scale and shift. The numbers are
+// rounded to the compute type.
 #include <cmath>
 #include <limits>
 
@@ -18,6 +18,17 @@ struct Clamp {
   HALFTONE_DEVICE C operator()(C x) const {
     const C raised = x < low ? low : x;
     return raised > high ? high : raised;
+  }
+};
+
+template <class C>
+struct NanToNum {
+  C nan;
+  C positive;
+  C negative;
+  HALFTONE_DEVICE C operator()(C x) const {
+    if (x != x) return nan;
+    return x - x == 0 ? x : x < 0 ? negative : positive;
   }
 };
 
@@ -87,6 +98,14 @@ Status clamp_backward(Stream& stream, const Bounds& bounds, const View& grad_out
     constexpr C infinity = std::numeric_limits<C>::infinity();
     const ClampBackward<C> within = {beyond(bounds.low, infinity), beyond(bounds.high, -infinity)};
     return map<C>(stream, within, out, grad_output, x);
+  });
+}
+
+Status nan_to_num(Stream& stream, const Replacements& by, const View& x, const View& out) noexcept {
+  if (!is_float(out.dtype)) return no_kernel_for(out.dtype);
+  return with_float_type(out.dtype, [&]<class C>() {
+    const NanToNum<C> replaced = {static_cast<C>(by.nan), static_cast<C>(by.positive), static_cast<C>(by.negative)};
+    return map<C>(stream, replaced, out, x);
   });
 }
 

@@ -1,3 +1,5 @@
+#include "backend/formula/atan2.h"
+#include "backend/formula/logaddexp.h"
 #include "cuda/base/map.h"
 #include "cuda/base/math.h"
 #include "cuda/elementwise/entries.h"
@@ -11,9 +13,21 @@ struct TernaryOf {
     if constexpr (op == TernaryOp::kWhere) return a != 0 ? b : c;
     // If either is NaN both sides pass the gradient, as in PyTorch.
     if constexpr (op == TernaryOp::kMaximumBackward) return b < c ? C{0} : b == c ? a * C{0.5} : a;
+    // From the nearer end, so that a weight of 1 gives b exactly.
+    if constexpr (op == TernaryOp::kLerp) return std::fabs(c) < C{0.5} ? a + c * (b - a) : b - (b - a) * (C{1} - c);
+    if constexpr (op == TernaryOp::kPreluBackward) return b > 0 ? a : a * c;
+    // 1 - s is the sigmoid of -c.
+    if constexpr (op == TernaryOp::kGluBackward) return a * b * (sigmoid_of(c) * sigmoid_of(-c));
+    if constexpr (op == TernaryOp::kAtan2Backward) return static_cast<C>(wide(a) * atan2_slope(wide(b), wide(c)));
+    if constexpr (op == TernaryOp::kLogaddexpBackward) {
+      return static_cast<C>(wide(a) * logaddexp_slope(wide(b), wide(c)));
+    }
     if constexpr (op == TernaryOp::kPowerBaseBackward) return a * power_base_slope(b, c);
     if constexpr (op == TernaryOp::kPowerExponentBackward) return a * power_exponent_slope(b, c);
   }
+
+ private:
+  HALFTONE_DEVICE static double wide(C x) { return static_cast<double>(x); }
 };
 
 template <TernaryOp op>
@@ -26,6 +40,12 @@ template <class C>
 struct Addcmul {
   C value;
   HALFTONE_DEVICE C operator()(C x, C a, C b) const { return x + value * a * b; }
+};
+
+template <class C>
+struct Addcdiv {
+  C value;
+  HALFTONE_DEVICE C operator()(C x, C a, C b) const { return x + value * a / b; }
 };
 
 // Integers wrap.
@@ -67,6 +87,12 @@ Status addcmul(Stream& stream, double value, const View& x, const View& a, const
   }
   return with_float_type(out.dtype,
                          [&]<class C>() { return map<C>(stream, Addcmul<C>{static_cast<C>(value)}, out, x, a, b); });
+}
+
+Status addcdiv(Stream& stream, double value, const View& x, const View& a, const View& b, const View& out) noexcept {
+  if (!is_float(out.dtype)) return no_kernel_for(out.dtype);
+  return with_float_type(out.dtype,
+                         [&]<class C>() { return map<C>(stream, Addcdiv<C>{static_cast<C>(value)}, out, x, a, b); });
 }
 
 }  // namespace halftone::cuda

@@ -1,3 +1,5 @@
+#include "backend/formula/elu.h"
+#include "backend/formula/mish.h"
 #include "cuda/base/map.h"
 #include "cuda/base/math.h"
 #include "cuda/elementwise/entries.h"
@@ -32,9 +34,17 @@ struct UnaryOf {
     if constexpr (op == UnaryOp::kFloor) return std::floor(x);
     if constexpr (op == UnaryOp::kCeil) return std::ceil(x);
     if constexpr (op == UnaryOp::kRound) return std::rint(x);
+    if constexpr (op == UnaryOp::kTrunc) return std::trunc(x);
+    if constexpr (op == UnaryOp::kHardswish) return hardswish_of(x);
+    if constexpr (op == UnaryOp::kLogSigmoid) return log_sigmoid_of(x);
     if constexpr (op == UnaryOp::kErf) return std::erf(x);
     if constexpr (op == UnaryOp::kLog1p) return std::log1p(x);
     if constexpr (op == UnaryOp::kExpm1) return std::expm1(x);
+    if constexpr (op == UnaryOp::kTan) return std::tan(x);
+    if constexpr (op == UnaryOp::kLog2) return std::log2(x);
+    if constexpr (op == UnaryOp::kLog10) return std::log10(x);
+    if constexpr (op == UnaryOp::kMish) return static_cast<C>(mish(static_cast<double>(x)));
+    if constexpr (op == UnaryOp::kSelu) return static_cast<C>(selu(static_cast<double>(x)));
   }
 };
 

@@ -35,4 +35,21 @@ Tensor gradient_of_factor(const char* operation, const Tensor& grad, const Tenso
   return reduce_to(product, like.shape(), like.dtype(), scale);
 }
 
+Tensor gradient_of_dividend(const char* operation, const Tensor& grad, const Tensor& divisor, const Tensor& like,
+                            double scale) {
+  const DType wide = compute_dtype_of_gradient(grad, like.dtype());
+  const Tensor share = apply_binary(operation, BinaryOp::kDivide, grad, divisor, wide);
+  return reduce_to(share, like.shape(), like.dtype(), scale);
+}
+
+// -(a / b) / b, in this order: grad / b first could overflow for a tiny b, and give NaN where a is 0.
+Tensor gradient_of_divisor(const char* operation, const Tensor& grad, const Tensor& dividend, const Tensor& divisor,
+                           double scale) {
+  const DType wide = compute_dtype_of_gradient(grad, divisor.dtype());
+  const Tensor quotient = apply_binary(operation, BinaryOp::kDivide, dividend, divisor, wide);
+  const Tensor slope = apply_binary(operation, BinaryOp::kDivide, quotient, divisor, wide);
+  const Tensor change = apply_binary(operation, BinaryOp::kMultiply, grad, slope, wide);
+  return reduce_to(change, divisor.shape(), divisor.dtype(), -scale);
+}
+
 }  // namespace halftone

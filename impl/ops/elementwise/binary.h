@@ -36,4 +36,10 @@ constexpr DType gradient_dtype(DType compute, bool is_reduced, DType dtype) {
 Tensor gradient_of_factor(const char* operation, const Tensor& grad, const Tensor& factor, const Tensor& like,
                           double scale = 1.0);
 
+// The gradients of the operands of scale * dividend / divisor.
+Tensor gradient_of_dividend(const char* operation, const Tensor& grad, const Tensor& divisor, const Tensor& like,
+                            double scale = 1.0);
+Tensor gradient_of_divisor(const char* operation, const Tensor& grad, const Tensor& dividend, const Tensor& divisor,
+                           double scale = 1.0);
+
 }  // namespace halftone

@@ -95,6 +95,8 @@ Tensor logical_and(const Tensor& a, const Tensor& b) { return compared(Op::kLogi
 
 Tensor logical_or(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalOr, CompareOp::kLogicalOr, a, b); }
 
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalXor, CompareOp::kLogicalXor, a, b); }
+
 Tensor logical_not(const Tensor& input) {
   require_arithmetic(input, "input");
   return apply_compare(Op::kLogicalNot, CompareOp::kEqual, input, full(input.device(), input.dtype(), {}, 0));
@@ -102,5 +104,17 @@ Tensor logical_not(const Tensor& input) {
 
 Tensor is_nan(const Tensor& input) { return examined(Op::kIsNan, CompareOp::kNotEqual, input); }
 Tensor is_finite(const Tensor& input) { return examined(Op::kIsFinite, CompareOp::kBothFinite, input); }
+Tensor is_inf(const Tensor& input) { return examined(Op::kIsInf, CompareOp::kEitherInfinite, input); }
+
+Tensor is_close(const Tensor& given_a, const Tensor& given_b, const Closeness& closeness) {
+  const auto [a, b] = autocast_operands(Op::kIsClose, given_a, given_b);
+  require_binary_operands(a, b);
+  const Shape shape = broadcast_shapes(a.shape(), b.shape());
+  const DType common = result_dtype(a, b);
+  Tensor result = empty(a.device(), DType::kBool, shape);
+  launch("is_close", a.device(), &Kernels::elementwise, &ElementwiseKernels::close, closeness,
+         expand(rounded_to_common(a, common), shape), expand(rounded_to_common(b, common), shape), result.view());
+  return result;
+}
 
 }  // namespace halftone::ops

@@ -12,21 +12,10 @@ struct DivBackward final : Node {
   SavedTensor a, b;
 
   const char* name() const noexcept override { return "div"; }
-  // d(a/b) = da/b - (a/b)/b db, in this order: grad/b first could overflow for a tiny b, and give NaN where a is 0.
+  // d(a/b) = da/b - (a/b)/b db
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    const Tensor& divisor = b.unpack();
-    if (inputs.needs(0)) {
-      const DType wide = compute_dtype_of_gradient(grads[0], a.unpack().dtype());
-      const Tensor share = apply_binary("div", BinaryOp::kDivide, grads[0], divisor, wide);
-      inputs.set(0, reduce_to(share, a.unpack().shape(), a.unpack().dtype()));
-    }
-    if (inputs.needs(1)) {
-      const DType wide = compute_dtype_of_gradient(grads[0], divisor.dtype());
-      const Tensor quotient = apply_binary("div", BinaryOp::kDivide, a.unpack(), divisor, wide);
-      const Tensor slope = apply_binary("div", BinaryOp::kDivide, quotient, divisor, wide);
-      const Tensor change = apply_binary("div", BinaryOp::kMultiply, grads[0], slope, wide);
-      inputs.set(1, reduce_to(change, divisor.shape(), divisor.dtype(), -1.0));
-    }
+    if (inputs.needs(0)) inputs.set(0, gradient_of_dividend("div", grads[0], b.unpack(), a.unpack()));
+    if (inputs.needs(1)) inputs.set(1, gradient_of_divisor("div", grads[0], a.unpack(), b.unpack()));
   }
   void release_saved() noexcept override {
     a.reset();

@@ -46,4 +46,17 @@ Tensor expm1(const Tensor& input) {
   return apply_unary({Op::kExpm1, UnaryOp::kExpm1, BinaryOp::kExpm1Backward}, Keeps::kResult, input);
 }
 
+// The derivative is 1 + tan(x)^2.
+Tensor tan(const Tensor& input) {
+  return apply_unary({Op::kTan, UnaryOp::kTan, BinaryOp::kTanBackward}, Keeps::kResult, input);
+}
+
+Tensor log2(const Tensor& input) {
+  return apply_unary({Op::kLog2, UnaryOp::kLog2, BinaryOp::kLog2Backward}, Keeps::kInput, input);
+}
+
+Tensor log10(const Tensor& input) {
+  return apply_unary({Op::kLog10, UnaryOp::kLog10, BinaryOp::kLog10Backward}, Keeps::kInput, input);
+}
+
 }  // namespace halftone::ops

@@ -1,4 +1,4 @@
-// floor, ceil, round and sign: functions that are constant between their jumps.
+// floor, ceil, round, trunc and sign: functions that are constant between their jumps.
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
@@ -48,6 +48,7 @@ Tensor rounded(Op op, UnaryOp kernel, const Tensor& input) {
 Tensor floor(const Tensor& input) { return rounded(Op::kFloor, UnaryOp::kFloor, input); }
 Tensor ceil(const Tensor& input) { return rounded(Op::kCeil, UnaryOp::kCeil, input); }
 Tensor round(const Tensor& input) { return rounded(Op::kRound, UnaryOp::kRound, input); }
+Tensor trunc(const Tensor& input) { return rounded(Op::kTrunc, UnaryOp::kTrunc, input); }
 Tensor sign(const Tensor& input) { return apply_step(Op::kSign, UnaryOp::kSign, input); }
 
 }  // namespace halftone::ops

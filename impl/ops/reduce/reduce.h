@@ -2,6 +2,7 @@
 // ops.h does not. An empty `dims` means all dimensions.
 #pragma once
 
+#include "backend/formula/closeness.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -19,6 +20,8 @@ Tensor amax(const Tensor& input, const Shape& dims, bool keepdim);
 Tensor amin(const Tensor& input, const Shape& dims, bool keepdim);
 Tensor any(const Tensor& input, const Shape& dims, bool keepdim);
 Tensor all(const Tensor& input, const Shape& dims, bool keepdim);
+// True if is_close holds for all elements. Waits for the device.
+bool all_close(const Tensor& a, const Tensor& b, const Closeness& closeness);
 
 struct ValuesAndIndices {
   Tensor values;

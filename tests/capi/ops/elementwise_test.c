@@ -6,10 +6,11 @@
 
 static void storage_formats_bools_and_integers_are_refused(void** state) {
   (void)state;
-  static const UnaryFn functions[] = {htone_exp,     htone_log,  htone_sqrt,     htone_rsqrt, htone_reciprocal,
-                                      htone_abs,     htone_neg,  htone_sin,      htone_cos,   htone_tanh,
-                                      htone_sigmoid, htone_silu, htone_softplus, htone_floor, htone_ceil,
-                                      htone_round,   htone_erf};
+  static const UnaryFn functions[] = {
+      htone_exp,       htone_log,   htone_sqrt, htone_rsqrt,       htone_reciprocal, htone_abs,      htone_neg,
+      htone_sin,       htone_cos,   htone_tanh, htone_sigmoid,     htone_silu,       htone_softplus, htone_floor,
+      htone_ceil,      htone_round, htone_erf,  htone_trunc,       htone_tan,        htone_log2,     htone_log10,
+      htone_hardswish, htone_mish,  htone_selu, htone_log_sigmoid, htone_is_inf};
   htone_tensor *bytes = make_ramp(HTONE_F8E4M3, 1, 2), *bools = make_ramp(HTONE_BOOL, 1, 2);
   htone_tensor* integers = make_ramp(HTONE_I32, 1, 2);
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
@@ -19,6 +20,9 @@ static void storage_formats_bools_and_integers_are_refused(void** state) {
   assert_refuses(htone_floor(bools, &out), DTYPE_MISMATCH, "input is bool");
   assert_refuses(htone_ceil(bools, &out), DTYPE_MISMATCH, "input is bool");
   assert_refuses(htone_round(bools, &out), DTYPE_MISMATCH, "input is bool");
+  assert_refuses(htone_trunc(bools, &out), DTYPE_MISMATCH, "input is bool");
+  assert_refuses(htone_glu(integers, 0, &out), DTYPE_MISMATCH, "input is i32");
+  assert_refuses(htone_nan_to_num(bytes, 0, 0, 0, &out), DTYPE_MISMATCH, "input is f8e4m3");
   assert_refuses(htone_relu(integers, &out), DTYPE_MISMATCH, "i32");
   assert_refuses(htone_gelu(integers, HTONE_GELU_ERF, &out), DTYPE_MISMATCH, "i32");
   assert_refuses(htone_leaky_relu(integers, 0.1, &out), DTYPE_MISMATCH, "input is i32");
@@ -29,8 +33,9 @@ static void storage_formats_bools_and_integers_are_refused(void** state) {
 /* A10 */
 static void shapes_that_do_not_broadcast_are_both_named(void** state) {
   (void)state;
-  static const BinaryFn functions[] = {htone_add, htone_sub, htone_mul, htone_div, htone_pow, htone_eq,
-                                       htone_ne,  htone_lt,  htone_le,  htone_gt,  htone_ge};
+  static const BinaryFn functions[] = {htone_add, htone_sub,  htone_mul,          htone_div,   htone_pow,
+                                       htone_eq,  htone_ne,   htone_lt,           htone_le,    htone_gt,
+                                       htone_ge,  htone_fmod, htone_floor_divide, htone_atan2, htone_logaddexp};
   htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 1, 4);
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
     assert_refuses(functions[i](a, b, &out), SHAPE_MISMATCH, "[2, 3]");
@@ -58,6 +63,65 @@ static void where_refuses_what_does_not_fit(void** state) {
   assert_refuses(htone_where(condition, triple, triple, &out), SHAPE_MISMATCH, "condition [2]");
   assert_refuses(htone_where(condition, pair, triple, &out), SHAPE_MISMATCH, "a [2] and b [3]");
   assert_refuses(htone_where(condition, pair, make_ramp(HTONE_F8E4M3, 1, 2), &out), DTYPE_MISMATCH, "b is f8e4m3");
+}
+
+static void integers_are_not_divided_by_0(void** state) {
+  (void)state;
+  static const BinaryFn functions[] = {htone_fmod, htone_remainder, htone_floor_divide};
+  htone_tensor* b = make_tensor(HTONE_I32, (const double[]){1, -1, 3, 0}, 2, 2, 2);
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_refuses(functions[i](make_ramp(HTONE_I32, 1, 2), b, &out), INVALID_ARGUMENT, "b[1, 1] is 0, and an integer");
+    assert_refuses(functions[i](make_ramp(HTONE_BOOL, 1, 2), make_ramp(HTONE_BOOL, 1, 2), &out), DTYPE_MISMATCH,
+                   "a and b are bool");
+    apply2(functions[i], make_ramp(HTONE_F32, 1, 2), b);
+  }
+}
+
+static void floats_have_no_bits(void** state) {
+  (void)state;
+  static const BinaryFn functions[] = {htone_bitwise_and, htone_bitwise_or, htone_bitwise_xor};
+  htone_tensor *numbers = make_ramp(HTONE_F32, 1, 2), *integers = make_ramp(HTONE_I32, 1, 2);
+  for (size_t i = 0; i < COUNT_OF(functions); ++i) {
+    assert_refuses(functions[i](numbers, integers, &out), DTYPE_MISMATCH, "a is f32, expected an integer or bool");
+    assert_refuses(functions[i](integers, numbers, &out), DTYPE_MISMATCH, "b is f32");
+  }
+  assert_refuses(htone_bitwise_not(numbers, &out), DTYPE_MISMATCH, "input is f32");
+}
+
+static void weights_gates_and_ends_that_do_not_fit_are_named(void** state) {
+  (void)state;
+  htone_tensor *matrix = make_ramp(HTONE_F32, 2, 2, 3), *pair = make_ramp(HTONE_F32, 1, 2);
+  htone_tensor *scalar = make_scalar(HTONE_F32, 1), *integers = make_ramp(HTONE_I32, 1, 2);
+  assert_refuses(htone_prelu(matrix, pair, &out), SHAPE_MISMATCH, "weight [2]");
+  assert_refuses(htone_prelu(pair, pair, &out), SHAPE_MISMATCH, "dimension 1 of [2]");
+  assert_refuses(htone_prelu(matrix, integers, &out), DTYPE_MISMATCH, "weight is i32");
+  assert_refuses(htone_glu(matrix, 1, &out), SHAPE_MISMATCH, "input [2, 3] has an odd size in dimension 1");
+  assert_refuses(htone_glu(matrix, 2, &out), INVALID_ARGUMENT, "dim=2");
+  assert_refuses(htone_glu(scalar, 0, &out), INVALID_ARGUMENT, "input is a scalar");
+  assert_refuses(htone_lerp(matrix, pair, scalar, &out), SHAPE_MISMATCH, "end [2]");
+  assert_refuses(htone_lerp(matrix, scalar, pair, &out), SHAPE_MISMATCH, "weight [2]");
+  assert_refuses(htone_lerp_scalar(integers, integers, 0.5, &out), DTYPE_MISMATCH, "input is i32, expected a float");
+  assert_refuses(htone_lerp_scalar(pair, pair, NAN, &out), INVALID_ARGUMENT, "weight=nan is not finite");
+  assert_refuses(htone_addcdiv(integers, integers, integers, 1, &out), DTYPE_MISMATCH, "are integers");
+}
+
+static int32_t all_close(htone_tensor* a, htone_tensor* b, int32_t equal_nan) {
+  int32_t is_close = -1;
+  assert_ok(htone_all_close(a, b, 0.25, 0, equal_nan, &is_close));
+  return is_close;
+}
+
+static void all_close_is_one_bool(void** state) {
+  (void)state;
+  htone_tensor* a = make_tensor(HTONE_F32, (const double[]){1, 5, NAN}, 1, 3);
+  htone_tensor* b = make_tensor(HTONE_F32, (const double[]){1, 4, NAN}, 1, 3);
+  int32_t is_close = -1;
+  assert_int_equal(all_close(a, b, 1), 1);
+  assert_int_equal(all_close(a, b, 0), 0);
+  assert_int_equal(all_close(b, make_ramp(HTONE_F32, 1, 3), 1), 0);
+  assert_int_equal(all_close(make_ramp(HTONE_F32, 1, 0), make_ramp(HTONE_F32, 1, 0), 0), 1);
+  assert_refuses(htone_all_close(a, b, -1, 0, 0, &is_close), INVALID_ARGUMENT, "rtol=-1, expected at least 0");
+  assert_refuses(htone_all_close(a, b, 0, NAN, 0, &is_close), INVALID_ARGUMENT, "atol=nan");
 }
 
 /* A15 */
@@ -121,6 +185,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(shapes_that_do_not_broadcast_are_both_named),
       cmocka_unit_test(operands_that_are_no_numbers_are_named),
       cmocka_unit_test(where_refuses_what_does_not_fit),
+      cmocka_unit_test(integers_are_not_divided_by_0),
+      cmocka_unit_test(floats_have_no_bits),
+      cmocka_unit_test(weights_gates_and_ends_that_do_not_fit_are_named),
+      cmocka_unit_test(all_close_is_one_bool),
       cmocka_unit_test(a_write_between_forward_and_backward_is_noticed),
       cmocka_unit_test(a_number_is_not_rounded_to_16_bits),
       cmocka_unit_test(integers_take_whole_numbers_alone),

@@ -1,4 +1,5 @@
 // Accuracy of the elementary functions in FP32, over numbers of every exponent and sign, and their special values.
+#include <algorithm>
 #include <bit>
 #include <functional>
 
@@ -19,6 +20,9 @@ struct AccuracyCase {
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus_of(double x) { return x > 700 ? x : std::log1p(std::exp(x)); }
 
+double selu_of(double x) { return 1.0507009873554804934 * (x > 0 ? x : 1.6732632423543772848 * std::expm1(x)); }
+double mish_of(double x) { return x * std::tanh(softplus_of(x)); }
+
 const AccuracyCase kAccuracyCases[] = {
     {"exp", UnaryOp::kExp, [](double x) { return std::exp(x); }, 1.1},
     {"log", UnaryOp::kLog, [](double x) { return std::log(x); }, 1},
@@ -34,6 +38,14 @@ const AccuracyCase kAccuracyCases[] = {
     {"erf", UnaryOp::kErf, [](double x) { return std::erf(x); }, 0.5001},
     {"log1p", UnaryOp::kLog1p, [](double x) { return std::log1p(x); }, 0.5001},
     {"expm1", UnaryOp::kExpm1, [](double x) { return std::expm1(x); }, 0.5001},
+    {"tan", UnaryOp::kTan, [](double x) { return std::tan(x); }, 0.5001},
+    {"log2", UnaryOp::kLog2, [](double x) { return std::log2(x); }, 0.5001},
+    {"log10", UnaryOp::kLog10, [](double x) { return std::log10(x); }, 0.5001},
+    {"selu", UnaryOp::kSelu, selu_of, 0.5001},
+    {"mish", UnaryOp::kMish, mish_of, 0.5001},
+    {"hardswish", UnaryOp::kHardswish, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, 2},
+    {"log_sigmoid", UnaryOp::kLogSigmoid, [](double x) { return -softplus_of(-x); }, 2},
+    {"trunc", UnaryOp::kTrunc, [](double x) { return std::trunc(x); }, 0},
     {"floor", UnaryOp::kFloor, [](double x) { return std::floor(x); }, 0},
     {"ceil", UnaryOp::kCeil, [](double x) { return std::ceil(x); }, 0},
     {"round", UnaryOp::kRound, [](double x) { return std::nearbyint(x); }, 0},

@@ -5,6 +5,7 @@
 
 typedef htone_status (*UnaryFn)(htone_tensor*, htone_tensor**);
 typedef htone_status (*BinaryFn)(htone_tensor*, htone_tensor*, htone_tensor**);
+typedef htone_status (*TernaryFn)(htone_tensor*, htone_tensor*, htone_tensor*, htone_tensor**);
 typedef htone_status (*ReduceFn)(htone_tensor*, int32_t, const int64_t*, int32_t, htone_tensor**);
 typedef htone_status (*AlongFn)(htone_tensor*, int64_t, htone_tensor**);
 typedef htone_status (*ArgFn)(htone_tensor*, int64_t, int32_t, htone_tensor**);
@@ -13,9 +14,11 @@ typedef htone_status (*LossFn)(htone_tensor*, htone_tensor*, htone_reduction, ht
 
 htone_status call_unary(Machine* machine) {
   static const UnaryFn functions[] = {
-      htone_relu, htone_tensor_detach, htone_tensor_grad, htone_exp,       htone_log,        htone_sqrt,    htone_rsqrt,
-      htone_abs,  htone_reciprocal,    htone_neg,         htone_sin,       htone_cos,        htone_sigmoid, htone_tanh,
-      htone_silu, htone_softplus,      htone_is_nan,      htone_is_finite, htone_logical_not};
+      htone_relu,        htone_tensor_detach, htone_tensor_grad, htone_exp,         htone_log,        htone_sqrt,
+      htone_rsqrt,       htone_abs,           htone_reciprocal,  htone_neg,         htone_sin,        htone_cos,
+      htone_sigmoid,     htone_tanh,          htone_silu,        htone_softplus,    htone_is_nan,     htone_is_finite,
+      htone_logical_not, htone_is_inf,        htone_trunc,       htone_tan,         htone_log2,       htone_log10,
+      htone_hardswish,   htone_mish,          htone_selu,        htone_log_sigmoid, htone_bitwise_not};
   const UnaryFn function = functions[byte(machine) % COUNT(functions)];
   return function(tensor_in(machine), &machine->made[0]);
 }
@@ -26,19 +29,37 @@ static htone_status mean_cross_entropy(htone_tensor* logits, htone_tensor* targe
 
 htone_status call_binary(Machine* machine) {
   static const BinaryFn functions[] = {
-      htone_add,      htone_sub,     htone_mul,     htone_div, htone_matmul,      mean_cross_entropy,
-      htone_accuracy, htone_maximum, htone_minimum, htone_pow, htone_eq,          htone_ne,
-      htone_lt,       htone_le,      htone_gt,      htone_ge,  htone_logical_and, htone_logical_or};
+      htone_add,         htone_sub,        htone_mul,         htone_div,          htone_matmul,      mean_cross_entropy,
+      htone_accuracy,    htone_maximum,    htone_minimum,     htone_pow,          htone_eq,          htone_ne,
+      htone_lt,          htone_le,         htone_gt,          htone_ge,           htone_logical_and, htone_logical_or,
+      htone_logical_xor, htone_fmod,       htone_remainder,   htone_floor_divide, htone_atan2,       htone_logaddexp,
+      htone_bitwise_and, htone_bitwise_or, htone_bitwise_xor, htone_prelu};
   const BinaryFn function = functions[byte(machine) % COUNT(functions)];
   htone_tensor* a = tensor_in(machine);
   return function(a, tensor_in(machine), &machine->made[0]);
 }
 
 htone_status call_ternary(Machine* machine) {
-  const uint8_t choice = byte(machine) % 3;
+  static const TernaryFn functions[] = {htone_where, htone_linear, htone_lerp};
+  const uint8_t choice = byte(machine) % 5;
   htone_tensor *a = tensor_in(machine), *b = tensor_in(machine), *c = tensor_in(machine);
-  if (choice == 2) return htone_addcmul(a, b, c, number(machine), &machine->made[0]);
-  return choice ? htone_where(a, b, c, &machine->made[0]) : htone_linear(a, b, c, &machine->made[0]);
+  if (choice == 3) return htone_addcmul(a, b, c, number(machine), &machine->made[0]);
+  if (choice == 4) return htone_addcdiv(a, b, c, number(machine), &machine->made[0]);
+  return functions[choice](a, b, c, &machine->made[0]);
+}
+
+/* Operations of one or two tensors and numbers. */
+htone_status call_numbers(Machine* machine) {
+  const uint8_t choice = byte(machine) % 5;
+  htone_tensor* a = tensor_in(machine);
+  if (choice == 0) return htone_glu(a, integer(machine), &machine->made[0]);
+  const double first = number(machine), second = number(machine);
+  if (choice == 1) return htone_nan_to_num(a, first, second, number(machine), &machine->made[0]);
+  htone_tensor* b = tensor_in(machine);
+  if (choice == 2) return htone_lerp_scalar(a, b, first, &machine->made[0]);
+  if (choice == 3) return htone_is_close(a, b, first, second, flag(machine), &machine->made[0]);
+  int32_t is_close = 0;
+  return htone_all_close(a, b, first, second, flag(machine), &is_close);
 }
 
 htone_status call_reduce(Machine* machine) {

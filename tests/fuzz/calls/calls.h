@@ -21,6 +21,7 @@ htone_status release_something(Machine* machine);
 htone_status call_unary(Machine* machine);
 htone_status call_binary(Machine* machine);
 htone_status call_ternary(Machine* machine);
+htone_status call_numbers(Machine* machine);
 htone_status call_reduce(Machine* machine);
 htone_status call_along(Machine* machine);
 htone_status call_convert(Machine* machine);

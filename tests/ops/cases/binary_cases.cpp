@@ -75,18 +75,20 @@ OpCase where_case() {
   return result;
 }
 
-// The products and the sum are rounded one by one, and the terms may cancel.
-Arrays addcmul_reference(const Arrays& in, double value) {
-  Array out(joined(in[0].shape, joined(in[1].shape, in[2].shape)));
-  int64_t i = 0;
-  for_each_index(out.shape, [&](const Shape& index) {
-    const double x = in[0][repeated_place_of(in[0].shape, index)];
-    const double product =
-        value * in[1][repeated_place_of(in[1].shape, index)] * in[2][repeated_place_of(in[2].shape, index)];
-    out[i++] = x + product;
-    out.slack.push_back(kFunctionError * (std::fabs(x) + std::fabs(product)));
-  });
-  return {out};
+// Each step is rounded, and the terms may cancel.
+std::function<Arrays(const Arrays&)> each_sum(const std::function<double(double, double, double)>& term) {
+  return [term](const Arrays& in) {
+    Array out(joined(in[0].shape, joined(in[1].shape, in[2].shape)));
+    int64_t i = 0;
+    for_each_index(out.shape, [&](const Shape& index) {
+      const double x = in[0][repeated_place_of(in[0].shape, index)];
+      const double added =
+          term(x, in[1][repeated_place_of(in[1].shape, index)], in[2][repeated_place_of(in[2].shape, index)]);
+      out[i++] = x + added;
+      out.slack.push_back(kFunctionError * (std::fabs(x) + std::fabs(added)));
+    });
+    return Arrays{out};
+  };
 }
 
 OpCase addcmul_case(const char* what, double value, const std::vector<OpInput>& inputs) {
@@ -95,7 +97,7 @@ OpCase addcmul_case(const char* what, double value, const std::vector<OpInput>& 
           .inputs = inputs,
           .shapes = shapes_of_three(),
           .run = [=](const Tensors& in) { return Tensors{ops::addcmul(in[0], in[1], in[2], value)}; },
-          .reference = [=](const Arrays& in) { return addcmul_reference(in, value); }};
+          .reference = each_sum([=](double, double a, double b) { return value * a * b; })};
 }
 
 std::vector<OpCase> addcmul_cases() {
@@ -115,6 +117,54 @@ std::vector<OpCase> addcmul_cases() {
           with_f32,
           with_f64_scalar,
           with_i32};
+}
+
+OpCase addcdiv_case(double value) {
+  return {.op = Op::kAddcdiv,
+          .inputs = {{uniform(-2, 2)}, {uniform(-2, 2)}, {uniform(0.5, 2)}},
+          .shapes = shapes_of_three(),
+          .run = [=](const Tensors& in) { return Tensors{ops::addcdiv(in[0], in[1], in[2], value)}; },
+          .reference = each_sum([=](double, double a, double b) { return value * a / b; })};
+}
+
+std::vector<OpCase> lerp_cases() {
+  OpCase tensor = {.op = Op::kLerp,
+                   .inputs = {{uniform(-2, 2)}, {uniform(-2, 2)}, {uniform(-0.5, 1.5)}},
+                   .shapes = shapes_of_three(),
+                   .run = [](const Tensors& in) { return Tensors{ops::lerp(in[0], in[1], in[2])}; },
+                   .reference = each_sum([](double x, double end, double weight) { return weight * (end - x); }),
+                   .slope_terms = 4};
+  std::vector<OpCase> cases = {tensor};
+  for (const double weight : {0.3, 0.75}) {
+    OpCase number = tensor;
+    number.op = Op::kLerpScalar;
+    number.what = weight < 0.5 ? "near the input" : "near the end";
+    number.inputs.pop_back();
+    number.shapes = shapes_of_two();
+    number.run = [=](const Tensors& in) { return Tensors{ops::lerp_scalar(in[0], in[1], weight)}; };
+    number.reference = [=, of_three = tensor.reference](Arrays in) {
+      in.emplace_back(Shape{});
+      in[2][0] = weight;
+      return of_three(in);
+    };
+    cases.push_back(number);
+  }
+  return cases;
+}
+
+// Away from the jump of the angle, and where the sum of exponentials is above 1, so that its logarithm is not near 0.
+std::vector<OpCase> curve_cases() {
+  const Draw positive = uniform(0.5, 2);
+  std::vector<OpCase> cases = {
+      pair_case(Op::kAtan2, ops::atan2, uniform(-2, 2), positive, [](double a, double b) { return std::atan2(a, b); }),
+      pair_case(Op::kLogaddexp, ops::logaddexp, positive, positive,
+                [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); })};
+  for (OpCase& op_case : cases) op_case.results = {float_or_f32};
+  const OpCase angle = cases[0];
+  for (const OpCase& mixed : mixed_cases(angle)) {
+    if (mixed.inputs[1].dtype == DType::kF32) cases.push_back(mixed);
+  }
+  return cases;
 }
 
 }  // namespace
@@ -138,7 +188,10 @@ std::vector<OpCase> binary_cases() {
     if (op_case.op == Op::kMaximum || op_case.op == Op::kMinimum) op_case.is_exact = true;
   }
   const std::vector<OpCase> plain(cases.begin(), cases.end() - 1);
-  for (const OpCase& op_case : addcmul_cases()) cases.push_back(op_case);
+  for (const std::vector<OpCase>& part : {addcmul_cases(), lerp_cases(), curve_cases()}) {
+    cases.insert(cases.end(), part.begin(), part.end());
+  }
+  cases.push_back(addcdiv_case(0.3));
   cases.push_back(square_case());
   for (const OpCase& op_case : {cases[5], cases[6], cases[7]}) cases.push_back(with_special_values(op_case));
   for (const OpCase& op_case : plain) {

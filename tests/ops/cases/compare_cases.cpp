@@ -19,6 +19,12 @@ OpCase compare_case(Op op, BinaryCall call, bool (*holds)(double, double)) {
           .is_exact = true};
 }
 
+Tensor within(const Tensor& a, const Tensor& b) { return ops::is_close(a, b, {0.25, 0.5, false}); }
+Tensor within_or_nan(const Tensor& a, const Tensor& b) { return ops::is_close(a, b, {0.25, 0.5, true}); }
+bool is_within(double a, double b) {
+  return a == b || (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= 0.5 + 0.25 * std::fabs(b));
+}
+
 OpCase examine_case(Op op, UnaryCall call, bool (*holds)(double)) {
   return {.op = op,
           .inputs = {{coarse()}},
@@ -42,9 +48,14 @@ std::vector<OpCase> compare_cases() {
       compare_case(Op::kGe, ops::ge, [](double a, double b) { return a >= b; }),
       compare_case(Op::kLogicalAnd, ops::logical_and, [](double a, double b) { return a != 0 && b != 0; }),
       compare_case(Op::kLogicalOr, ops::logical_or, [](double a, double b) { return a != 0 || b != 0; }),
+      compare_case(Op::kLogicalXor, ops::logical_xor, [](double a, double b) { return (a != 0) != (b != 0); }),
+      compare_case(Op::kIsClose, within, is_within),
+      compare_case(Op::kIsClose, within_or_nan,
+                   [](double a, double b) { return is_within(a, b) || (std::isnan(a) && std::isnan(b)); }),
       examine_case(Op::kLogicalNot, ops::logical_not, [](double x) { return x == 0; }),
       examine_case(Op::kIsNan, ops::is_nan, [](double x) { return std::isnan(x); }),
       examine_case(Op::kIsFinite, ops::is_finite, [](double x) { return std::isfinite(x); }),
+      examine_case(Op::kIsInf, ops::is_inf, [](double x) { return std::isinf(x); }),
   };
 }
 

@@ -29,6 +29,8 @@ std::vector<OpCase> step_cases() {
       step_case(
           Op::kRound, ops::round, [](double x) { return std::nearbyint(x); }, Dtypes::kArithmetic),
       step_case(
+          Op::kTrunc, ops::trunc, [](double x) { return std::trunc(x); }, Dtypes::kArithmetic),
+      step_case(
           Op::kSign, ops::sign, [](double x) { return x > 0   ? 1.0
                                                       : x < 0 ? -1.0
                                                               : 0.0; }, Dtypes::kNumbers),

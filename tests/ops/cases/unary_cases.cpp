@@ -29,6 +29,8 @@ double tanh_gelu(double x) {
   return x * sigmoid(2 * inner);
 }
 
+double selu(double x) { return 1.0507009873554804934 * (x > 0 ? x : 1.6732632423543772848 * std::expm1(x)); }
+
 // The errors of a sum of about 1 that is multiplied by x.
 double slack_of_gate(double x, double) { return kFunctionError * std::fabs(x); }
 double slack_at_one(double, double) { return kFunctionError; }
@@ -45,6 +47,9 @@ std::vector<OpCase> elementary_cases() {
       function_case(Op::kErf, ops::erf, kReal, [](double x) { return std::erf(x); }),
       function_case(Op::kLog1p, ops::log1p, uniform(0, 2), [](double x) { return std::log1p(x); }),
       function_case(Op::kExpm1, ops::expm1, kReal, [](double x) { return std::expm1(x); }),
+      function_case(Op::kTan, ops::tan, uniform(-1.2, 1.2), [](double x) { return std::tan(x); }),
+      function_case(Op::kLog2, ops::log2, kPositive, [](double x) { return std::log2(x); }),
+      function_case(Op::kLog10, ops::log10, kPositive, [](double x) { return std::log10(x); }),
       function_case(Op::kAbs, ops::abs, distinct(), [](double x) { return std::fabs(x); }),
       function_case(Op::kNeg, ops::neg, kReal, [](double x) { return -x; }),
   };
@@ -67,11 +72,18 @@ std::vector<OpCase> activation_cases() {
       function_case(Op::kTanh, ops::tanh, uniform(-1, 1), [](double x) { return std::tanh(x); }),
       function_case(Op::kSilu, ops::silu, kReal, [](double x) { return x * sigmoid(x); }),
       function_case(Op::kSoftplus, ops::softplus, kReal, [](double x) { return std::log1p(std::exp(x)); }),
+      function_case(Op::kHardswish, ops::hardswish, kReal, [](double x) { return x * (x + 3) / 6; }),
+      function_case(Op::kMish, ops::mish, kReal, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }),
+      function_case(Op::kSelu, ops::selu, distinct(), selu),
+      function_case(Op::kLogSigmoid, ops::log_sigmoid, kReal, [](double x) { return -std::log1p(std::exp(-x)); }),
   };
   // Derivatives are computed from results y close to 1: 1 - y and 1 - y^2 are smaller than y by up to these factors.
   cases[0].gradient_roundings = 12;
   cases[1].gradient_roundings = 8;
-  cases[2].slope_terms = 2;
+  for (OpCase& op_case : cases) {
+    const bool cancels = op_case.op == Op::kSilu || op_case.op == Op::kHardswish || op_case.op == Op::kMish;
+    if (cancels) op_case.slope_terms = 2;
+  }
   return cases;
 }
 
@@ -102,12 +114,22 @@ std::vector<OpCase> float_cases() {
   OpCase clamp = float_case(Op::kClamp, "", distinct(), [](const Tensor& x) { return ops::clamp(x, -0.5, 0.75); });
   clamp.reference = each([](double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; });
   clamp.is_exact = true;
+  OpCase finite =
+      float_case(Op::kNanToNum, "", distinct(), [](const Tensor& x) { return ops::nan_to_num(x, 0.5, 1.5, -1.25); });
+  finite.reference = each([](double x) {
+    if (std::isnan(x)) return 0.5;
+    return std::isfinite(x) ? x : x > 0 ? 1.5 : -1.25;
+  });
+  finite.is_exact = true;
+  finite.dtypes = Dtypes::kNumbers;
   return {relu,
           leaky,
           elu,
           erf,
           tanh,
           clamp,
+          finite,
+          with_special_values(finite),
           with_special_values(relu),
           with_special_values(leaky),
           with_special_values(elu),

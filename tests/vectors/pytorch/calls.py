@@ -21,12 +21,21 @@ def simple(names, function_of):
         CALLS[name] = (lambda function: lambda x, s: function(*x))(function_of(name))
 
 
-simple("floor ceil round sign erf log1p expm1", lambda name: getattr(torch, name))
+simple("floor ceil round trunc sign erf log1p expm1 tan log2 log10 atan2 logaddexp fmod remainder floor_divide lerp "
+       "logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not", lambda name: getattr(torch, name))
 simple("exp log sqrt rsqrt reciprocal abs neg sin cos sigmoid tanh add sub mul div maximum minimum pow eq ne lt le gt "
        "ge logical_and logical_or logical_not where matmul", lambda name: getattr(torch, name))
-simple("relu silu softplus linear", lambda name: getattr(F, name))
+simple("relu silu softplus linear hardswish mish selu prelu", lambda name: getattr(F, name))
 CALLS["is_nan"] = lambda x, s: torch.isnan(x[0])
 CALLS["is_finite"] = lambda x, s: torch.isfinite(x[0])
+CALLS["is_inf"] = lambda x, s: torch.isinf(x[0])
+CALLS["is_close"] = lambda x, s: torch.isclose(x[0], x[1], read(s["rtol"]), read(s["atol"]), s.get("equal_nan", False))
+CALLS["nan_to_num"] = lambda x, s: torch.nan_to_num(
+    x[0], read(s["nan"]), *(read(s[name]) if name in s else None for name in ("posinf", "neginf")))
+CALLS["log_sigmoid"] = lambda x, s: F.logsigmoid(x[0])
+CALLS["glu"] = lambda x, s: F.glu(x[0], s["dim"])
+CALLS["lerp_scalar"] = lambda x, s: torch.lerp(x[0], x[1], s["weight"])
+CALLS["addcdiv"] = lambda x, s: torch.addcdiv(x[0], x[1], x[2], value=read(s["value"]))
 CALLS["gelu"] = lambda x, s: F.gelu(x[0], approximate="tanh" if s["form"] == "tanh" else "none")
 CALLS["pow_scalar"] = lambda x, s: torch.pow(x[0], s["exponent"])
 CALLS["leaky_relu"] = lambda x, s: F.leaky_relu(x[0], s["negative_slope"])

@@ -12,6 +12,9 @@ from dtypes import DTYPES, NAMES
 
 INF, NAN = math.inf, math.nan
 ALL = []
+# Rows of docs/pytorch.md that several files name.
+OF_INTEGERS = "silu, softplus, hardswish, mish, selu, log_sigmoid, logaddexp of integers"
+AT_INFINITIES = "silu, mish, gelu at infinities and beyond 1e12, gradient"
 
 
 def shape_of(values):

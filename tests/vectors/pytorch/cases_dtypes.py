@@ -1,5 +1,5 @@
 """Result dtypes as tables over pairs of dtypes, by kind of operation."""
-from case import case, only
+from case import OF_INTEGERS, case, only
 
 ALL_DTYPES = ["f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "u8", "bool"]
 COMPUTED = [dtype for dtype in ALL_DTYPES if not dtype.startswith("f8")]
@@ -70,7 +70,7 @@ def singles():
     of_integers, of_bools = "relu, log_sum_exp of integers", DIFFERENCES["sub"][0]
     for operation, row, given in (("relu", of_integers, {}), ("log_sum_exp", of_integers, {"dims": [0]}),
                                   ("abs", of_bools, {}), ("argmax", of_bools, {"dim": 0}),
-                                  ("silu", "silu, softplus of integers", {})):
+                                  ("silu", OF_INTEGERS, {})):
         case(f"dtypes of {operation}", "dtype_table_of_one",
              attributes={"of": [operation], "settings": {operation: given}, "dtypes": COMPUTED}, differs=row,
              ours=lambda theirs, operation=operation: unlike(theirs, [operation], of_one))

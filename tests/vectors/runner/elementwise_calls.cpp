@@ -1,4 +1,6 @@
 // Functions of one, two and three tensors.
+#include <cmath>
+
 #include "runner/operation_calls.h"
 
 namespace vectors {
@@ -7,18 +9,40 @@ namespace {
 using One = htone_status (*)(htone_tensor*, htone_tensor**);
 using Two = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor**);
 
-const std::map<std::string, One> kOne = {{"exp", htone_exp},           {"log", htone_log},
-                                         {"sqrt", htone_sqrt},         {"rsqrt", htone_rsqrt},
-                                         {"neg", htone_neg},           {"reciprocal", htone_reciprocal},
-                                         {"abs", htone_abs},           {"sin", htone_sin},
-                                         {"cos", htone_cos},           {"sigmoid", htone_sigmoid},
-                                         {"tanh", htone_tanh},         {"silu", htone_silu},
-                                         {"softplus", htone_softplus}, {"relu", htone_relu},
-                                         {"floor", htone_floor},       {"ceil", htone_ceil},
-                                         {"round", htone_round},       {"sign", htone_sign},
-                                         {"erf", htone_erf},           {"log1p", htone_log1p},
-                                         {"expm1", htone_expm1},       {"logical_not", htone_logical_not},
-                                         {"is_nan", htone_is_nan},     {"is_finite", htone_is_finite}};
+const std::map<std::string, One> kOne = {{"exp", htone_exp},
+                                         {"log", htone_log},
+                                         {"sqrt", htone_sqrt},
+                                         {"rsqrt", htone_rsqrt},
+                                         {"neg", htone_neg},
+                                         {"reciprocal", htone_reciprocal},
+                                         {"abs", htone_abs},
+                                         {"sin", htone_sin},
+                                         {"cos", htone_cos},
+                                         {"sigmoid", htone_sigmoid},
+                                         {"tanh", htone_tanh},
+                                         {"silu", htone_silu},
+                                         {"softplus", htone_softplus},
+                                         {"relu", htone_relu},
+                                         {"floor", htone_floor},
+                                         {"ceil", htone_ceil},
+                                         {"round", htone_round},
+                                         {"sign", htone_sign},
+                                         {"erf", htone_erf},
+                                         {"log1p", htone_log1p},
+                                         {"expm1", htone_expm1},
+                                         {"logical_not", htone_logical_not},
+                                         {"is_nan", htone_is_nan},
+                                         {"is_finite", htone_is_finite},
+                                         {"is_inf", htone_is_inf},
+                                         {"trunc", htone_trunc},
+                                         {"tan", htone_tan},
+                                         {"log2", htone_log2},
+                                         {"log10", htone_log10},
+                                         {"hardswish", htone_hardswish},
+                                         {"mish", htone_mish},
+                                         {"selu", htone_selu},
+                                         {"log_sigmoid", htone_log_sigmoid},
+                                         {"bitwise_not", htone_bitwise_not}};
 
 const std::map<std::string, Two> kTwo = {{"add", htone_add},
                                          {"sub", htone_sub},
@@ -35,7 +59,23 @@ const std::map<std::string, Two> kTwo = {{"add", htone_add},
                                          {"ge", htone_ge},
                                          {"matmul", htone_matmul},
                                          {"logical_and", htone_logical_and},
-                                         {"logical_or", htone_logical_or}};
+                                         {"logical_or", htone_logical_or},
+                                         {"logical_xor", htone_logical_xor},
+                                         {"fmod", htone_fmod},
+                                         {"remainder", htone_remainder},
+                                         {"floor_divide", htone_floor_divide},
+                                         {"atan2", htone_atan2},
+                                         {"logaddexp", htone_logaddexp},
+                                         {"bitwise_and", htone_bitwise_and},
+                                         {"bitwise_or", htone_bitwise_or},
+                                         {"bitwise_xor", htone_bitwise_xor},
+                                         {"prelu", htone_prelu}};
+
+using Three = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, htone_tensor**);
+using Scaled = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, double, htone_tensor**);
+
+const std::map<std::string, Three> kThree = {{"where", htone_where}, {"lerp", htone_lerp}};
+const std::map<std::string, Scaled> kScaled = {{"addcmul", htone_addcmul}, {"addcdiv", htone_addcdiv}};
 
 Tensors gelu(const Call& call) {
   const bool is_tanh = call.settings.at("form") == "tanh";
@@ -60,12 +100,28 @@ Calls elementwise_calls() {
   for (const auto& [name, function] : kTwo) {
     calls[name] = [f = function](const Call& call) { return results(compute(f, call.inputs[0], call.inputs[1])); };
   }
-  calls["where"] = [](const Call& call) {
-    return results(compute(htone_where, call.inputs[0], call.inputs[1], call.inputs[2]));
+  for (const auto& [name, function] : kThree) {
+    calls[name] = [f = function](const Call& call) {
+      return results(compute(f, call.inputs[0], call.inputs[1], call.inputs[2]));
+    };
+  }
+  for (const auto& [name, function] : kScaled) {
+    calls[name] = [f = function](const Call& call) {
+      return results(compute(f, call.inputs[0], call.inputs[1], call.inputs[2], call.number("value")));
+    };
+  }
+  calls["lerp_scalar"] = [](const Call& call) {
+    return results(compute(htone_lerp_scalar, call.inputs[0], call.inputs[1], call.number("weight")));
   };
-  calls["addcmul"] = [](const Call& call) {
-    return results(compute(htone_addcmul, call.inputs[0], call.inputs[1], call.inputs[2], call.number("value")));
+  calls["is_close"] = [](const Call& call) {
+    return results(compute(htone_is_close, call.inputs[0], call.inputs[1], call.number("rtol"), call.number("atol"),
+                           int32_t{call.flag("equal_nan")}));
   };
+  calls["nan_to_num"] = [](const Call& call) {
+    return results(compute(htone_nan_to_num, call.inputs[0], call.number("nan"), call.number("posinf", NAN),
+                           call.number("neginf", NAN)));
+  };
+  calls["glu"] = [](const Call& call) { return results(compute(htone_glu, call.inputs[0], call.whole("dim"))); };
   calls["masked_fill"] = [](const Call& call) {
     return results(compute(htone_masked_fill, call.inputs[0], call.inputs[1], call.number("value")));
   };
