@@ -7,7 +7,7 @@ set(HALFTONE_SEPARATE_TESTS
     "checkpoint/large_index_test" "comm/(collectives|failures|gloo_[a-z]+|shared_memory_[a-z]+)_test"
     "cpu/elementwise/(strided_operands|tail_accuracy)_test" "cpu/(norm/[a-z_]+|random/random)_test"
     "cpu/optim/(adafactor|adamw|block_code|histogram|rmsprop|sgd|stochastic_rounding|storage)_test"
-    "ops/cases/(join|matmul|norm|range|pool|view)_cases" "ops/gemm_schedule_test"
+    "ops/cases/(join|matmul|norm|order_statistics|pool|range|scatter|search|view)_cases" "ops/gemm_schedule_test"
     "parallel/[a-z]+/(gloo_training|replicate|sharded_[a-z]+|training)_test" "trainer/shared_save_faults_test")
 
 function(halftone_unite_tests room sources)

@@ -35,6 +35,12 @@ DEFAULTS = {
     "ignore_index": "-100",
     "correction": "1.0",
     "descending": "false",
+    "accumulate": "false",
+    "include_self": "true",
+    "interpolation": "Interpolation::LINEAR",
+    "minlength": "0",
+    "right": "false",
+    "xy": "false",
     "largest": "true",
     "sorted": "true",
     "align_corners": "false",
@@ -78,6 +84,7 @@ DEFAULTS = {
     ("htone_vector_norm", "p"): "2.0",
     ("htone_tril", "diagonal"): "0",
     ("htone_triu", "diagonal"): "0",
+    ("htone_diag", "diagonal"): "0",
     ("htone_module_set_recompute_matching", "every"): "1",
 }
 

@@ -44,6 +44,8 @@ inline constexpr NoGradient kNoGradient[] = {
     {Op::kArgsort, "returns indices"},
     {Op::kMultinomial, "returns indices"},
     {Op::kNonzero, "returns indices"},
+    {Op::kSearchsorted, "returns indices"},
+    {Op::kIsin, "returns bools"},
     {Op::kAbsMax, "chooses a scale, which is a constant of the step"},
     {Op::kQuantizeScale, "chooses a scale, which is a constant of the step"},
     {Op::kQuantize, "rounds: its slope is 0 almost everywhere"},

@@ -81,6 +81,11 @@ struct OpCase {
   double slope_terms = 0;
 };
 
+// True if the shape of the result depends on elements of an input, so that the operation waits for the device.
+constexpr bool has_shape_of_values(Op op) {
+  return op == Op::kNonzero || op == Op::kMaskedSelect || op == Op::kBincount || op == Op::kRepeatInterleaveCounts;
+}
+
 std::string describe(const OpCase& op_case, DType dtype, const Shapes& shapes);
 
 // The parts of the list.
@@ -111,8 +116,11 @@ std::vector<OpCase> view_cases();
 std::vector<OpCase> tile_cases();
 std::vector<OpCase> join_cases();
 std::vector<OpCase> index_cases();
+std::vector<OpCase> scatter_cases();
 std::vector<OpCase> random_cases();
 std::vector<OpCase> select_cases();
+std::vector<OpCase> search_cases();
+std::vector<OpCase> order_statistics_cases();
 std::vector<OpCase> upsample_cases();
 std::vector<OpCase> distance_cases();
 std::vector<OpCase> image_cases();

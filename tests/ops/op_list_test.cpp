@@ -68,11 +68,12 @@ TEST_F(OpList, HoldsAGradientForEveryOperationThatLeadsOne) {
 
 TEST_F(OpList, BroadcastsWhatTheOperationBroadcasts) {
   for (const Op op :
-       {Op::kAdd,         Op::kSub,     Op::kMul,       Op::kDiv,        Op::kMaximum, Op::kMinimum,    Op::kPow,
-        Op::kEq,          Op::kNe,      Op::kLt,        Op::kLe,         Op::kGt,      Op::kGe,         Op::kLogicalAnd,
-        Op::kLogicalOr,   Op::kWhere,   Op::kAddcmul,   Op::kMaskedFill, Op::kMatmul,  Op::kFmod,       Op::kRemainder,
-        Op::kFloorDivide, Op::kAtan2,   Op::kLogaddexp, Op::kLogicalXor, Op::kIsClose, Op::kBitwiseAnd, Op::kBitwiseOr,
-        Op::kBitwiseXor,  Op::kAddcdiv, Op::kLerp,      Op::kLerpScalar}) {
+       {Op::kAdd,          Op::kSub,        Op::kMul,       Op::kDiv,        Op::kMaximum,     Op::kMinimum,
+        Op::kPow,          Op::kEq,         Op::kNe,        Op::kLt,         Op::kLe,          Op::kGt,
+        Op::kGe,           Op::kLogicalAnd, Op::kLogicalOr, Op::kWhere,      Op::kAddcmul,     Op::kMaskedFill,
+        Op::kMaskedSelect, Op::kMatmul,     Op::kFmod,      Op::kRemainder,  Op::kFloorDivide, Op::kAtan2,
+        Op::kLogaddexp,    Op::kLogicalXor, Op::kIsClose,   Op::kBitwiseAnd, Op::kBitwiseOr,   Op::kBitwiseXor,
+        Op::kAddcdiv,      Op::kLerp,       Op::kLerpScalar}) {
     EXPECT_TRUE(any_shapes(op, [](const Shapes& shapes) { return !(shapes.front() == shapes.back()); }))
         << name_of(op) << " has no case with unlike shapes";
   }

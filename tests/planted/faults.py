@@ -64,7 +64,7 @@ KERNELS = [
     Fault("double_rounding", "impl/cpu/simd/store_tile.cpp",
           "round_to_odd(tile[i + j])", "static_cast<float>(tile[i + j])",
           "a double that becomes a narrow float is rounded twice"),
-    Fault("rows_of_part", "impl/cpu/index/scatter_add.cpp",
+    Fault("rows_of_part", "impl/cpu/index/scatter.cpp",
           "std::min(part + 1, out.size % row_parts)", "std::min(part, out.size % row_parts)",
           "a large scatter loses rows when the row count is no multiple of the parts"),
     Fault("dropout_of_range", "impl/cpu/random/dropout.cpp",
@@ -82,7 +82,7 @@ KERNELS = [
 ]
 
 CUDA = [
-    Fault("cuda_padding_index", "impl/cuda/index/scatter_add.cu",
+    Fault("cuda_padding_index", "impl/cuda/index/scatter.cu",
           "place >= 0 && place < targets.out_size && place != targets.ignored",
           "place >= 0 && place < targets.out_size",
           "the padding row of an embedding gets a gradient on CUDA"),

@@ -1,5 +1,5 @@
 /** @file
- * Operations that read and write by index, and the embedding layer.
+ * Operations that read and write by index, and the embedding layer. Further writes are in scatter.h.
  *
  * Indices are i64 or i32 and count from 0. All are checked before anything is written. Unlike in PyTorch they never
  * count from the end.
@@ -70,6 +70,39 @@ HTONE_API htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone
  * @since 0.1
  */
 HTONE_API htone_status htone_index_select(htone_tensor* input, int64_t dim, htone_tensor* indices, htone_tensor** out);
+
+/** Picks elements by a list of indices: out[i] = input[indices[0][i], indices[1][i], ...], where i runs over the shape
+ * to which the indices broadcast.
+ *
+ * @param[in] input at least one dimension, any dtype; borrowed.
+ * @param[in] index_count number of indices, from 1 to the dimensions of input.
+ * @param[in] indices [index_count] i64 or i32, one for each of the first dimensions, in [0, its size); of shapes that
+ *   broadcast together; borrowed.
+ * @param[out] out the shape to which the indices broadcast, then the dimensions of input that have no index, at most 8
+ *   together; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ *   OUT_OF_MEMORY.
+ * @precision exact; gradients add up as in htone_scatter_add.
+ * @source torch.Tensor.__getitem__ with tensors of integers.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_index(htone_tensor* input, size_t index_count, htone_tensor* const* indices,
+                                   htone_tensor** out);
+
+/** Picks the elements at which a mask is true, in row-major order. Waits for the device, since the shape of the result
+ * depends on the mask.
+ *
+ * @param[in] input any dtype; borrowed.
+ * @param[in] mask bool, of a shape that broadcasts with input's; borrowed.
+ * @param[out] out [count], dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact; gradients of an element that was repeated are added up in FP32 (f64: double).
+ * @source torch.masked_select.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_masked_select(htone_tensor* input, htone_tensor* mask, htone_tensor** out);
 
 /** Replaces the elements at which a mask is true by a value.
  *

@@ -33,9 +33,13 @@
 #include "halftone/linear_algebra.h"
 #include "halftone/loss.h"
 #include "halftone/moments.h"
+#include "halftone/order_statistics.h"
 #include "halftone/product.h"
 #include "halftone/random.h"
 #include "halftone/reduce.h"
+#include "halftone/repeat.h"
+#include "halftone/scatter.h"
+#include "halftone/search.h"
 #include "halftone/select.h"
 #include "halftone/shape.h"
 

@@ -5,6 +5,7 @@
 #include "nn/handles.h"
 #include "nn/module.h"
 #include "ops/index/index.h"
+#include "ops/select/select.h"
 #include "runtime/handles.h"
 #include "tensor/handles.h"
 #include "tensor/weight_dtype.h"
@@ -48,6 +49,14 @@ htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone_tensor* i
 
 htone_status htone_index_select(htone_tensor* input, int64_t dim, htone_tensor* indices, htone_tensor** out) {
   return Pure(ops::index_select, input, dim, indices, out);
+}
+
+htone_status htone_index(htone_tensor* input, size_t index_count, htone_tensor* const* indices, htone_tensor** out) {
+  return Pure(ops::index, input, several(index_count, indices), out);
+}
+
+htone_status htone_masked_select(htone_tensor* input, htone_tensor* mask, htone_tensor** out) {
+  return Pure(ops::masked_select, input, mask, out);
 }
 
 htone_status htone_masked_fill(htone_tensor* input, htone_tensor* mask, double value, htone_tensor** out) {

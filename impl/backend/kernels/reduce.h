@@ -43,6 +43,9 @@ struct ReduceKernels {
   // out[i] = in[0] * ... * in[i] along dim. Shapes are equal. Floats multiply in double, integers in int64 with
   // wraparound; rounded once.
   Status (*cumulative_product)(Stream&, const View& in, int dim, const View& out) noexcept;
+  // out (i64) = along dim, the last index so far of the largest or smallest element so far; a NaN is both. in has any
+  // dtype but an 8-bit float; both are contiguous, and the shapes are equal.
+  Status (*cumulative_index_of)(Stream&, MinMax which, const View& in, int dim, const View& out) noexcept;
   // The gradient of cumulative_product, in double and without a division. products (f64) is its result for in. All
   // shapes are equal.
   Status (*cumulative_product_backward)(Stream&, const View& grad, const View& in, const View& products, int dim,
@@ -82,6 +85,7 @@ struct ReduceKernels {
   X(ReduceKernels, product)                     \
   X(ReduceKernels, cumulative_sum)              \
   X(ReduceKernels, cumulative_product)          \
+  X(ReduceKernels, cumulative_index_of)         \
   X(ReduceKernels, cumulative_product_backward) \
   X(ReduceKernels, vector_norm)                 \
   X(ReduceKernels, vector_norm_backward)        \

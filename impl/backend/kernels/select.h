@@ -42,6 +42,11 @@ struct SelectKernels {
   // out (i64 [count, dimensions of mask], contiguous) = the indices of the true elements in row-major order. mask is
   // bool and contiguous. REQUIRES: `count` elements are true.
   Status (*nonzero)(Stream&, const View& mask, const View& out) noexcept;
+  // out (i64 [rows, m]) = the number of elements of the row of `sorted` [rows, n] that come before each element of
+  // `values` [rows, m] in the order of SortOrder; with `after_equals` those that equal it count, too. All are
+  // contiguous; sorted and values have one dtype, any but an 8-bit float. A row that is not sorted gives some number in
+  // [0, n].
+  Status (*search_sorted)(Stream&, bool after_equals, const View& sorted, const View& values, const View& out) noexcept;
 };
 
 // All entries (backend/kernels/entry.h).
@@ -50,6 +55,7 @@ struct SelectKernels {
   X(SelectKernels, order)           \
   X(SelectKernels, draw_workspace)  \
   X(SelectKernels, draw_categories) \
-  X(SelectKernels, nonzero)
+  X(SelectKernels, nonzero)         \
+  X(SelectKernels, search_sorted)
 
 }  // namespace halftone

@@ -32,6 +32,9 @@ requires(std::is_integral_v<T> && sizeof(T) <= 4) uint32_t key_of(T value) {
   return static_cast<uint32_t>(static_cast<int32_t>(value)) ^ 0x80000000u;
 }
 
+// The types that have keys.
+using OrderedTypes = TypeList<double, float, Float16, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, bool>;
+
 // For keys of 32 bits and lines of fewer than 2^32 elements: one comparison of 64 bits.
 struct NarrowEntry {
   uint64_t word;

@@ -112,8 +112,6 @@ void order_as(ThreadPool& pool, const Task& task, void* workspace) {
   order_side_by_side<T>(pool, task, scratch);
 }
 
-using OrderedTypes = TypeList<double, float, Float16, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, bool>;
-
 }  // namespace
 
 size_t order_workspace(Stream& stream, const SortOrder& order, const View& in, const View& out) noexcept {

@@ -6,6 +6,7 @@
 #include "cuda/base/launch.h"
 #include "cuda/base/places.h"
 #include "cuda/select/entries.h"
+#include "cuda/select/less.h"
 
 namespace halftone::cuda {
 namespace {
@@ -18,17 +19,6 @@ struct Lines {
   int64_t step;  // from one element of a line to the next
   bool descending;
 };
-
-template <class C>
-HALFTONE_DEVICE bool is_nan(C x) {
-  return x != x;
-}
-
-// NaN counts as the largest.
-template <class C>
-HALFTONE_DEVICE bool is_less(C a, C b) {
-  return a < b || (is_nan(b) && !is_nan(a));
-}
 
 template <class C>
 struct ByElement {

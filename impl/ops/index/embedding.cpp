@@ -29,7 +29,7 @@ struct EmbeddingBackward final : Node {
     const bool stores = sink.tensor.defined();
     const Tensor sum = stores ? sink.tensor : empty(terms.device(), wide, shape);
     if (sink.store == Store::kWrite) fill(sum, 0.0);
-    add_at("embedding", rows, terms, places, sum);
+    join_at("embedding", rows, terms, places, sum);
     stores ? inputs.stored(0) : inputs.set(0, as_dtype(sum, dtype));
   }
   void release_saved() noexcept override { indices.reset(); }

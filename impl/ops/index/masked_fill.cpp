@@ -6,8 +6,7 @@
 
 namespace halftone::ops {
 
-// where() with a scalar: gradients flow to the elements that are kept.
-Tensor masked_fill(const Tensor& input, const Tensor& mask, double value) {
+void require_mask(const Tensor& mask, const Tensor& input) {
   if (mask.dtype() != DType::kBool) {
     fail(Code::kDtypeMismatch, "mask", "mask is %s, expected bool", name_of(mask.dtype()));
   }
@@ -16,6 +15,11 @@ Tensor masked_fill(const Tensor& input, const Tensor& mask, double value) {
     fail(Code::kShapeMismatch, "mask", "mask %s does not broadcast with input %s", ShapeText(mask.shape()).text,
          ShapeText(input.shape()).text);
   }
+}
+
+// where() with a scalar: gradients flow to the elements that are kept.
+Tensor masked_fill(const Tensor& input, const Tensor& mask, double value) {
+  require_mask(mask, input);
   return where(mask, full(input.device(), input.dtype(), {}, value), input);
 }
 

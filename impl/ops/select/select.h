@@ -14,5 +14,7 @@ ValuesAndIndices topk(const Tensor& input, int64_t k, int64_t dim, bool largest,
 Tensor multinomial(const Tensor& probabilities, int64_t num_samples, bool replacement);
 // Waits for the device: the result's shape depends on the values.
 Tensor nonzero(const Tensor& input);
+// The elements at which the mask is true, in row-major order. Waits for the device, as nonzero does.
+Tensor masked_select(const Tensor& input, const Tensor& mask);
 
 }  // namespace halftone::ops

@@ -88,7 +88,7 @@ class Writer:
     def bad_handles(self, parameter, index, kind, value):
         self.function.requires("INVALID_HANDLE")
         skips_null = parameter.optional or parameter.optional_somewhere
-        element = parameter.name in tables.HANDLE_ARRAYS
+        element = not parameter.handle and parameter.name in tables.HANDLE_ARRAYS
         first = 1 if skips_null and (not element or parameter.optional_somewhere) else 0
         self.line(f"for (size_t i = {first}; bad_handle({kind}, i).what != NULL; ++i) {{")
         self.line(f"  const BadHandle bad = bad_handle({kind}, i);")

@@ -114,6 +114,28 @@ OTHER_HANDLES = {
     ("htone_scatter_add", "index"): "targets",
     ("htone_scatter_add", "source"): "bias",
     ("htone_index_select", "indices"): "targets",
+    ("htone_index_add", "input"): "bias",
+    ("htone_index_add", "index"): "targets",
+    ("htone_index_add", "source"): "bias",
+    ("htone_index_copy", "input"): "bias",
+    ("htone_index_copy", "index"): "targets",
+    ("htone_index_copy", "source"): "bias",
+    ("htone_scatter", "input"): "bias",
+    ("htone_scatter", "index"): "targets",
+    ("htone_scatter", "source"): "bias",
+    ("htone_scatter_scalar", "input"): "bias",
+    ("htone_scatter_scalar", "index"): "targets",
+    ("htone_scatter_reduce", "input"): "bias",
+    ("htone_scatter_reduce", "index"): "targets",
+    ("htone_scatter_reduce", "source"): "bias",
+    ("htone_index", "indices"): "targets",
+    ("htone_index_put", "indices"): "targets",
+    ("htone_index_put", "values"): "bias",
+    ("htone_masked_select", "mask"): "mask",
+    ("htone_bincount", "input"): "targets",
+    ("htone_bincount", "weights"): "bias",
+    ("htone_repeat_interleave_counts", "counts"): "targets",
+    ("htone_meshgrid", "tensors"): "bias",
     ("htone_masked_fill", "mask"): "mask",
     ("htone_embedding", "indices"): "targets",
     ("htone_one_hot", "indices"): "targets",
@@ -184,6 +206,7 @@ OTHER_RESULTS = {
 
 # Arrays of handles, with the type of their two elements.
 HANDLE_ARRAYS = {"modules": "htone_module", "tensors": "htone_tensor", "inputs": "htone_tensor",
-                 "outputs": "htone_tensor", "saved": "htone_tensor", "gradients": "htone_tensor"}
+                 "outputs": "htone_tensor", "saved": "htone_tensor", "gradients": "htone_tensor",
+                 "indices": "htone_tensor"}
 # Results that are arrays of two handles.
-RESULT_ARRAYS = {"out_results", "out_gradients", "out_outputs"}
+RESULT_ARRAYS = {"out_results", "out_gradients", "out_outputs", "out_grids"}

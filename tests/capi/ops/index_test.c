@@ -1,4 +1,4 @@
-/* Gather, scatter_add, index_select, masked_fill and embedding: refusals before any write, the layer. */
+/* Operations by index and embedding: refusals before any write, the layer. */
 #include <stdlib.h>
 
 #include "test_modules.h"
@@ -57,6 +57,50 @@ static void tensors_that_do_not_fit_are_named(void** state) {
   assert_refuses(htone_embedding(indices, indices, -1, &out), DTYPE_MISMATCH, "weight is i64");
   assert_refuses(htone_embedding(make_ramp(HTONE_F32, 1, 4), indices, -1, &out), SHAPE_MISMATCH, "weight [4]");
   assert_refuses(htone_embedding(table, indices, 4, &out), INVALID_ARGUMENT, "padding_index=4");
+}
+
+static void writes_by_index_name_what_does_not_fit(void** state) {
+  (void)state;
+  htone_tensor *table = make_ramp(HTONE_F32, 2, 4, 2), *rows = indices_of(0, 3), *row = make_ramp(HTONE_F32, 2, 1, 2);
+  assert_refuses(htone_index_add(table, 0, rows, row, &out), SHAPE_MISMATCH, "source [1, 2] differs from [2, 2]");
+  assert_refuses(htone_index_copy(table, 0, make_ramp(HTONE_I64, 2, 1, 2), row, &out), SHAPE_MISMATCH,
+                 "index [1, 2] has 2 dimensions, expected 1");
+  assert_refuses(htone_index_copy(table, 0, indices_of(4), row, &out), INVALID_ARGUMENT, "index[0]=4");
+  assert_refuses(htone_scatter(table, 0, rows, table, &out), SHAPE_MISMATCH, "index [2] reaches beyond input [4, 2]");
+  assert_refuses(htone_scatter_scalar(table, 0, make_ramp(HTONE_I32, 2, 5, 1), 0, &out), INVALID_ARGUMENT,
+                 "index[4, 0]=4 is outside [0, 4)");
+  assert_refuses(htone_scatter_reduce(rows, 0, rows, rows, HTONE_SCATTER_MEAN, 1, &out), DTYPE_MISMATCH,
+                 "input is i64");
+  assert_values(table, 0, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+static void a_list_of_indices_names_the_one_at_fault(void** state) {
+  (void)state;
+  htone_tensor *table = make_ramp(HTONE_F32, 2, 4, 2), *value = make_ramp(HTONE_F32, 1, 3);
+  htone_tensor* const wrong[] = {indices_of(0, 3), indices_of(1, 2), indices_of(0)};
+  htone_tensor* const apart[] = {indices_of(0, 3), indices_of(0, 1, 0)};
+  assert_refuses(htone_index(table, 2, wrong, &out), INVALID_ARGUMENT, "indices[1][1]=2 is outside [0, 2)");
+  assert_refuses(htone_index(table, 3, wrong, &out), INVALID_ARGUMENT, "index_count=3");
+  assert_refuses(htone_index(table, 0, wrong, &out), INVALID_ARGUMENT, "index_count=0");
+  assert_refuses(htone_index(table, 2, apart, &out), SHAPE_MISMATCH, "indices[1] [3] does not broadcast with [2]");
+  assert_refuses(htone_index(table, 1, &value, &out), DTYPE_MISMATCH, "indices[0] is f32");
+  assert_refuses(htone_index_put(table, 1, wrong, value, 0, &out), SHAPE_MISMATCH,
+                 "values [3] does not broadcast to [2, 2]");
+}
+
+/* A23 */
+static void a_list_of_indices_that_left_the_range_is_refused_by_backward(void** state) {
+  (void)state;
+  int64_t places[] = {2, 0};
+  const int64_t shape[] = {2};
+  htone_tensor *index = NULL, *put = NULL;
+  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_I64, 1, shape, places, NULL, NULL, &index));
+  htone_tensor* values = leaf(make_ramp(HTONE_F32, 1, 2));
+  assert_ok(
+      htone_index_put(make_ramp(HTONE_F32, 1, 3), 1, (htone_tensor* const[]){keep_tensor(index)}, values, 1, &put));
+  htone_tensor* loss = sum_of(keep_tensor(put));
+  places[1] = 3;
+  assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_ERROR_INVALID_ARGUMENT, "indices[1]=3");
 }
 
 static void indices_written_after_forward_are_noticed(void** state) {
@@ -127,6 +171,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(masked_fill_needs_a_mask_that_fits),
       cmocka_unit_test(an_index_outside_is_named_before_anything_is_written),
       cmocka_unit_test(tensors_that_do_not_fit_are_named),
+      cmocka_unit_test(writes_by_index_name_what_does_not_fit),
+      cmocka_unit_test(a_list_of_indices_names_the_one_at_fault),
+      cmocka_unit_test(a_list_of_indices_that_left_the_range_is_refused_by_backward),
       cmocka_unit_test(indices_written_after_forward_are_noticed),
       cmocka_unit_test(the_layer_draws_a_normal_table_with_a_padding_row_of_zeros),
       cmocka_unit_test(the_layer_takes_its_dtype),

@@ -1,4 +1,4 @@
-/* Sort, argsort, topk and multinomial: draws, refusals. */
+/* Operations that choose, search, count or repeat elements: draws, refusals. */
 
 #include "test_tensors.h"
 
@@ -60,6 +60,38 @@ static void refuses_probabilities_that_allow_no_draw(void** state) {
   assert_refuses(htone_multinomial(vector_of(HTONE_I32, 1, 1), 1, 1, &out), DTYPE_MISMATCH, "i32");
 }
 
+static void refuses_ranks_that_are_not_there(void** state) {
+  (void)state;
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 2, 3), *nothing = make_ramp(HTONE_I64, 2, 0, 2);
+  htone_tensor *values = NULL, *indices = NULL;
+  assert_fails(htone_kthvalue(input, 4, 1, 0, &values, &indices), HTONE_ERROR_INVALID_ARGUMENT,
+               "k=4 is outside [1, 3], the elements along dim 1 of input [2, 3]");
+  assert_fails(htone_median_dim(nothing, 0, 0, &values, &indices), HTONE_ERROR_INVALID_ARGUMENT,
+               "dim of input [0, 2]: this dimension has no element to choose from");
+  assert_refuses(htone_median(nothing, &out), INVALID_ARGUMENT, "input [0, 2] has no elements, and i64 has no NaN");
+  assert_refuses(htone_quantile(input, 1.5, 0, 0, HTONE_INTERPOLATION_LINEAR, &out), INVALID_ARGUMENT, "q=1.5");
+  assert_refuses(htone_quantile(nothing, 0.5, 1, 0, HTONE_INTERPOLATION_LINEAR, &out), DTYPE_MISMATCH, "input is i64");
+  assert_null(values);
+  assert_null(indices);
+}
+
+static void refuses_counts_without_a_size(void** state) {
+  (void)state;
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 2, 3), *negative = vector_of(HTONE_I64, 1, -1);
+  const double many = 4611686018427387904.0;
+  assert_refuses(htone_bincount(negative, NULL, 0, &out), INVALID_ARGUMENT, "input[1]=-1");
+  assert_refuses(htone_bincount(vector_of(HTONE_I32, 1, 2), vector_of(HTONE_F32, 1), 0, &out), SHAPE_MISMATCH,
+                 "weights [1] differs from input [2]");
+  assert_refuses(htone_repeat_interleave(input, -1, 0, &out), INVALID_ARGUMENT, "count=-1");
+  assert_refuses(htone_repeat_interleave_counts(input, negative, 0, &out), INVALID_ARGUMENT, "counts[1]=-1");
+  assert_refuses(htone_repeat_interleave_counts(input, vector_of(HTONE_I64, many, many), 0, &out), INVALID_ARGUMENT,
+                 "counts");
+  assert_refuses(htone_repeat_interleave_counts(input, negative, 1, &out), SHAPE_MISMATCH,
+                 "counts [2] differs from input.shape[1]=3");
+  assert_refuses(htone_searchsorted(input, negative, 0, &out), DTYPE_MISMATCH, "values is i64");
+  assert_refuses(htone_diag(vector_of(HTONE_F32, 1), INT64_MIN, &out), INVALID_ARGUMENT, "diagonal=");
+}
+
 /* A repeated element makes a line longer than any memory: scratch for it is refused, not computed modulo 2^64. */
 static void lines_beyond_memory_are_refused(void** state) {
   (void)state;
@@ -80,6 +112,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(draws_follow_the_seed_alone),
       cmocka_unit_test(draws_need_no_sum_of_one_and_avoid_zeros),
       cmocka_unit_test(refuses_probabilities_that_allow_no_draw),
+      cmocka_unit_test(refuses_ranks_that_are_not_there),
+      cmocka_unit_test(refuses_counts_without_a_size),
       cmocka_unit_test(lines_beyond_memory_are_refused),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

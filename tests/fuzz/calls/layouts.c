@@ -60,10 +60,34 @@ htone_status call_pad(Machine* machine) {
   return htone_pad(input, pairs == 0xff ? -1 : pairs % kMaxDims, padding, number(machine), &machine->made[0]);
 }
 
+/* Writes by index. */
+static htone_status call_scatter(Machine* machine, htone_tensor* input, htone_tensor* index) {
+  const uint8_t choice = byte(machine) % 6;
+  const int64_t dim = integer(machine);
+  if (choice == 0) return htone_scatter_scalar(input, dim, index, number(machine), &machine->made[0]);
+  htone_tensor* source = tensor_in(machine);
+  if (choice == 1) return htone_index_add(input, dim, index, source, &machine->made[0]);
+  if (choice == 2) return htone_index_copy(input, dim, index, source, &machine->made[0]);
+  if (choice == 3) return htone_scatter(input, dim, index, source, &machine->made[0]);
+  const int32_t is_set = flag(machine);
+  htone_tensor* const indices[] = {index, tensor_in(machine)};
+  if (choice == 4) {
+    return htone_index_put(input, (size_t)(byte(machine) % 3), indices, source, is_set, &machine->made[0]);
+  }
+  const htone_scatter_reduction reduction = (htone_scatter_reduction)(byte(machine) % 6);
+  return htone_scatter_reduce(input, dim, index, source, reduction, is_set, &machine->made[0]);
+}
+
 htone_status call_index(Machine* machine) {
-  const uint8_t choice = byte(machine) % 5;
+  const uint8_t choice = byte(machine) % 8;
   htone_tensor *input = tensor_in(machine), *index = tensor_in(machine);
   if (choice == 0) return htone_masked_fill(input, index, number(machine), &machine->made[0]);
+  if (choice == 5) return call_scatter(machine, input, index);
+  if (choice == 6) return htone_masked_select(input, index, &machine->made[0]);
+  if (choice == 7) {
+    htone_tensor* const indices[] = {index, tensor_in(machine)};
+    return htone_index(input, (size_t)(byte(machine) % 3), indices, &machine->made[0]);
+  }
   const int64_t dim = integer(machine);
   switch (choice) {
     case 1:

@@ -151,6 +151,15 @@ CALLS["one_hot"] = lambda x, s: F.one_hot(x[0], s["classes"])
 CALLS["gather"] = lambda x, s: torch.gather(x[0], s["dim"], x[1])
 CALLS["scatter_add"] = lambda x, s: torch.scatter_add(x[0], s["dim"], x[1], x[2])
 CALLS["index_select"] = lambda x, s: torch.index_select(x[0], s["dim"], x[1])
+CALLS["index_add"] = lambda x, s: torch.index_add(x[0], s["dim"], x[1], x[2])
+CALLS["index_copy"] = lambda x, s: torch.index_copy(x[0], s["dim"], x[1], x[2])
+CALLS["scatter"] = lambda x, s: torch.scatter(x[0], s["dim"], x[1], x[2])
+CALLS["scatter_scalar"] = lambda x, s: torch.scatter(x[0], s["dim"], x[1], read(s["number"]))
+CALLS["scatter_reduce"] = lambda x, s: torch.scatter_reduce(x[0], s["dim"], x[1], x[2], s["reduction"],
+                                                            include_self=s["include_self"])
+CALLS["index"] = lambda x, s: x[0][tuple(x[1:])]
+CALLS["index_put"] = lambda x, s: torch.index_put(x[0], tuple(x[1:-1]), x[-1], s["accumulate"])
+CALLS["masked_select"] = lambda x, s: torch.masked_select(x[0], x[1])
 CALLS["embedding"] = lambda x, s: F.embedding(x[1], x[0], padding_idx=s.get("padding_index"))
 
 # Choices of elements.
@@ -159,6 +168,21 @@ CALLS["argsort"] = lambda x, s: torch.argsort(x[0], dim=s["dim"], descending=s["
 CALLS["topk"] = lambda x, s: torch.topk(x[0], s["k"], s["dim"], s["largest"], s["sorted"])
 CALLS["multinomial"] = lambda x, s: torch.multinomial(x[0], s["num_samples"], s["replacement"])
 CALLS["nonzero"] = lambda x, s: torch.nonzero(x[0])
+
+CALLS["kthvalue"] = lambda x, s: torch.kthvalue(x[0], s["k"], s["dim"], keepdim=keep(s))
+CALLS["median"] = lambda x, s: torch.median(x[0])
+CALLS["median_dim"] = lambda x, s: torch.median(x[0], s["dim"], keepdim=keep(s))
+CALLS["quantile"] = lambda x, s: torch.quantile(x[0], s["q"], s["dim"], keepdim=keep(s),
+                                                interpolation=s.get("interpolation", "linear"))
+for name in "cummax cummin".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], s["dim"]))(getattr(torch, name))
+CALLS["searchsorted"] = lambda x, s: torch.searchsorted(x[0], x[1], right=s["right"])
+CALLS["isin"] = lambda x, s: torch.isin(x[0], x[1])
+CALLS["bincount"] = lambda x, s: torch.bincount(x[0], x[1], s["minlength"])
+CALLS["repeat_interleave"] = lambda x, s: torch.repeat_interleave(x[0], s["count"], s["dim"])
+CALLS["repeat_interleave_counts"] = lambda x, s: torch.repeat_interleave(x[0], x[1], s["dim"])
+CALLS["diag"] = lambda x, s: torch.diag(x[0], s["diagonal"])
+CALLS["meshgrid"] = lambda x, s: torch.meshgrid(*x, indexing="xy" if s["xy"] else "ij")
 
 # Losses.
 CALLS["mse_loss"] = lambda x, s: F.mse_loss(x[0], x[1], reduction=s["reduction"])

@@ -24,10 +24,13 @@ import cases_image  # noqa: E402, F401
 import cases_index  # noqa: E402, F401
 import cases_linear_cross_entropy  # noqa: E402, F401
 import cases_loss  # noqa: E402, F401
+import cases_order_statistics  # noqa: E402, F401
 import cases_pairs  # noqa: E402, F401
 import cases_product  # noqa: E402, F401
 import cases_reduce  # noqa: E402, F401
 import cases_scalar  # noqa: E402, F401
+import cases_scatter  # noqa: E402, F401
+import cases_search  # noqa: E402, F401
 import cases_select  # noqa: E402, F401
 import cases_shape  # noqa: E402, F401
 import cases_step  # noqa: E402, F401

@@ -82,6 +82,20 @@ Tensors roll(const Call& call) {
   return results(compute(htone_roll, call.inputs[0], static_cast<int32_t>(dims.size()), dims.data(), shifts.data()));
 }
 
+Tensors repeat_interleave(const Call& call) {
+  return results(compute(htone_repeat_interleave, call.inputs[0], call.whole("count"), call.whole("dim")));
+}
+
+Tensors repeat_interleave_counts(const Call& call) {
+  return results(compute(htone_repeat_interleave_counts, call.inputs[0], call.inputs[1], call.whole("dim")));
+}
+
+Tensors meshgrid(const Call& call) {
+  std::vector<htone_tensor*> grids(call.inputs.size());
+  accepted(htone_meshgrid(grids.size(), call.inputs.data(), int32_t{call.flag("xy")}, grids.data()));
+  return {grids.begin(), grids.end()};
+}
+
 }  // namespace
 
 Calls shape_calls() {
@@ -108,6 +122,10 @@ Calls shape_calls() {
           {"tile", sized(htone_tile, "repeats")},
           {"one_hot", with_one(htone_one_hot, "classes")},
           {"roll", roll},
+          {"repeat_interleave", repeat_interleave},
+          {"repeat_interleave_counts", repeat_interleave_counts},
+          {"diag", with_one(htone_diag, "diagonal")},
+          {"meshgrid", meshgrid},
           {"linspace", linspace},
           {"eye", eye},
           {"arange", arange}};

@@ -33,7 +33,7 @@ void add(const Case& c, const HostTensor& source, const HostTensor& out, int thr
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
   ASSERT_TRUE(
-      cpu::kIndexKernels.scatter_add(stream, {.dim = 1, .ignored = c.ignored}, source.view(), index.view(), out.view())
+      cpu::kIndexKernels.scatter(stream, {.dim = 1, .ignored = c.ignored}, source.view(), index.view(), out.view())
           .ok());
 }
 
