@@ -67,8 +67,8 @@ HTONE_API htone_status htone_cosine_similarity(htone_tensor* a, htone_tensor* b,
 HTONE_API htone_status htone_pairwise_distance(htone_tensor* a, htone_tensor* b, double p, double epsilon,
                                                int32_t keepdim, htone_tensor** out);
 
-/** Returns the distances of all pairs: out[..., i, j] is the p-norm of a[..., i, :] - b[..., j, :]. The differences of
- * about 2^20 elements are in memory at a time, and are computed again in backward.
+/** Returns the distances of all pairs: out[..., i, j] is the p-norm of a[..., i, :] - b[..., j, :]. Only the
+ * differences of about 2^20 elements exist at a time; backward computes them again.
  *
  * @param[in] a [..., n, d], float; borrowed.
  * @param[in] b [..., m, d], float; its leading dimensions broadcast with those of a; borrowed.

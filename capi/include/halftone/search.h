@@ -20,7 +20,7 @@ extern "C" {
  * largest element, and -0 equals 0. Never records for backward.
  *
  * @param[in] sorted [n], or [..., n] with the dimensions of values in all but the last one; any dtype but 8-bit floats;
- *   ascending along the last dimension: what is not sorted gives indices without a meaning; borrowed.
+ *   ascending along the last dimension, else the indices mean nothing; borrowed.
  * @param[in] values dtype of sorted; any shape if sorted has one dimension; borrowed.
  * @param[in] right not 0: behind equal elements, else before them.
  * @param[out] out shape of values, i64, in [0, n]; owned by the caller.

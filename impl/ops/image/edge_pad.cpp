@@ -28,7 +28,7 @@ int64_t source_of(Edge edge, int64_t place, int64_t size) {
   return 0;
 }
 
-// Elements are read once on their way around: a padding is at most the size, and a reflection less than it.
+// No element is read twice: a padding around a circle is at most the size, and a reflection less than it.
 void require_within(Edge edge, const Tensor& input, int dim, int64_t padding) {
   const int64_t size = input.size(dim);
   const int64_t most = edge == Edge::kReflect ? size - 1 : edge == Edge::kCircular ? size : size == 0 ? 0 : INT64_MAX;

@@ -9,7 +9,7 @@ namespace halftone::ops {
 
 // The k-th smallest element along a dimension; k counts from 1.
 ValuesAndIndices kthvalue(const Tensor& input, int64_t k, int64_t dim, bool keepdim);
-// Of all elements.
+// Returns the median of all elements.
 Tensor median(const Tensor& input);
 ValuesAndIndices median_dim(const Tensor& input, int64_t dim, bool keepdim);
 // Must match htone_interpolation in capi/include/halftone/order_statistics.h.
