@@ -177,7 +177,7 @@ HTONE_API htone_status htone_log_sigmoid(htone_tensor* input, htone_tensor** out
  * @param[in] input any shape, float; borrowed.
  * @param[in] weight float, one element, or [c] for an input with c indices in dimension 1; borrowed.
  * @param[out] out shape of input, promoted dtype; owned by the caller.
- * @autocast low.
+ * @autocast low precision.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision a product in FP32 (f64: double), one rounding to the dtype.
  * @source torch.nn.functional.prelu; He et al., arXiv:1502.01852.

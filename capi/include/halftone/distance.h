@@ -78,7 +78,7 @@ HTONE_API htone_status htone_pairwise_distance(htone_tensor* a, htone_tensor* b,
  * @autocast FP32; 16-bit operands are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision differences in FP32 (f64: double), norms in double; one rounding to 16 bits. No product of matrices, which
- *   would take the digits of small distances.
+ *   would cancel the digits of small distances.
  * @source torch.cdist.
  * @since 0.1
  */

@@ -93,20 +93,23 @@ struct BinaryOf<op, int64_t> {
   }
 };
 
+template <BinaryOp op>
+Status binary_of_floats(Stream& stream, const View& a, const View& b, const View& out) noexcept {
+  if constexpr (is_bitwise(op)) {
+    return no_kernel_for(out.dtype);
+  } else if constexpr (op == BinaryOp::kPower) {
+    // In double for every float, so that an f64 exponent stays what it is.
+    return map<double>(stream, BinaryOf<op, double>(), out, a, b);
+  } else {
+    return with_float_type(out.dtype, [&]<class C>() { return map<C>(stream, BinaryOf<op, C>(), out, a, b); });
+  }
+}
+
 }  // namespace
 
 Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const View& out) noexcept {
   return with_operation(op, [&]<BinaryOp wanted>() {
-    // In double for every float, so that an f64 exponent stays what it is.
-    if (wanted == BinaryOp::kPower && is_float(out.dtype))
-      return map<double>(stream, BinaryOf<wanted, double>(), out, a, b);
-    if (is_float(out.dtype)) {
-      if constexpr (is_bitwise(wanted)) {
-        return no_kernel_for(out.dtype);
-      } else {
-        return with_float_type(out.dtype, [&]<class C>() { return map<C>(stream, BinaryOf<wanted, C>(), out, a, b); });
-      }
-    }
+    if (is_float(out.dtype)) return binary_of_floats<wanted>(stream, a, b, out);
     if constexpr (has_integer_form(wanted)) return map<int64_t>(stream, BinaryOf<wanted, int64_t>(), out, a, b);
     return no_kernel_for(out.dtype);
   });
