@@ -75,7 +75,7 @@ class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
       if (std::isfinite(value)) largest = std::fmax(largest, std::fabs(value));
     }
     const double rounding = half_step(actual.dtype()).relative / half_step(compute_dtype(actual.dtype())).relative;
-    const double slack = (op_case.gradient_roundings + 2) * (kOrderError + rounding) * largest;
+    const double slack = (op_case.gradient_roundings + 3) * (kOrderError + rounding) * largest;
     for (size_t i = 0; i < here.size(); ++i) {
       ASSERT_TRUE(is_within(here[i], there[i], slack, actual.dtype()))
           << "gradient " << i << " is " << here[i] << ", not " << there[i];

@@ -73,8 +73,9 @@ struct OpCase {
   bool is_exact = false;                      // results are moved or selected, never computed
   // False if finite differences cannot see the gradient, for example because of a rounding.
   bool has_gradient = true;
-  // The number of roundings to the run's dtype on the way to a gradient, each in proportion to the derivative.
-  double gradient_roundings = 4;
+  // The number of roundings to the run's dtype on the way to a gradient, each in proportion to the derivative. The
+  // gradient itself is rounded once more.
+  double gradient_roundings = 3;
   // The number of results that follow the operation's row under autocast; the others have the dtype of the inputs.
   size_t autocast_results = 8;
   // The size of the terms that a slope is the sum of, for terms that may cancel.

@@ -123,6 +123,27 @@ OpCase cumsum_case(int dim, std::vector<Shapes> shapes) {
           .results = {float_or_i64}};
 }
 
+// A sum that begins with 2^11, which the last term takes away again. In FP32 the terms between, below 2^-13, would be
+// lost; in double all sums are exact. Rows of 17 terms are long enough for a loop of their own.
+OpCase cumsum_of_small_terms_case(int dim, const Shape& shape) {
+  OpCase result = cumsum_case(dim, {{shape}});
+  result.what = dim == 0 ? "of small terms along the first dimension" : "of small terms along the last dimension";
+  result.inputs = {{[dim](std::mt19937& random, const Shapes& shapes, int64_t i) {
+    const int64_t length = dim == 0 ? shapes[0][0] : shapes[0][1];
+    const int64_t place = dim == 0 ? i / shapes[0][1] : i % length;
+    if (place == 0 || place == length - 1) return place == 0 ? 0x1p11 : -0x1p11;
+    return static_cast<double>(1 + 2 * (random() % 64)) * 0x1p-21;
+  }}};
+  result.reference = [sums = result.reference](const Arrays& in) {
+    Arrays out = sums(in);
+    std::fill(out[0].slack.begin(), out[0].slack.end(), 0.0);
+    return out;
+  };
+  result.dtypes = Dtypes::kFloats;
+  result.has_gradient = false;  // that of a plain sum
+  return result;
+}
+
 Arrays share_of_hits(const Arrays& in) {
   const int64_t rows = in[0].shape[0], classes = in[0].shape[1];
   double hits = 0;
@@ -157,7 +178,9 @@ std::vector<OpCase> reduce_cases() {
         over_dims(Op::kStd, std_of, std_of_terms, Dtypes::kFloats), var_mean_cases(),
         over_dims(Op::kLogSumExp, ops::log_sum_exp, log_sum_exp_of_terms, Dtypes::kFloats),
         std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{4, 3, 2}}, {{129, 271}}}),
-                            cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}), accuracy_case()}}) {
+                            cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}),
+                            cumsum_of_small_terms_case(0, {17, 5}), cumsum_of_small_terms_case(-1, {5, 17}),
+                            accuracy_case()}}) {
     cases.insert(cases.end(), part.begin(), part.end());
   }
   return cases;
