@@ -87,13 +87,6 @@ inline void callback_failed(int32_t status, const char* text) { (void)!htone_err
 
 inline void keep_handle(void* handle) { check(htone_keep(handle)); }
 
-/* An upper bound of the bytes of a tensor's elements: every new tensor calls it, so it asks for one number alone. */
-inline int64_t tensor_bytes(Tensor* tensor) {
-  int64_t count = 0;
-  check(htone_tensor_numel(tensor, &count));
-  return count * int64_t(sizeof(double));
-}
-
 inline int64_t tensor_data_address(Tensor* tensor) {
   void* data = nullptr;
   check(htone_tensor_data(tensor, &data));

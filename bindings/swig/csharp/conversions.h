@@ -5,10 +5,8 @@
 
 #include <string.h>
 
-#include <atomic>
-
-#include "halftone/tensor.h"
 #include "packed.h"
+#include "returned_tensors.h"
 
 namespace ht {
 
@@ -65,22 +63,13 @@ const void* from_handles(const Handles& handles) {
   return kept(handles.data(), handles.size(), sizeof(void*));
 }
 
-// An upper bound of the bytes of all tensors that were returned, and about as much as each needs beside its elements.
-inline std::atomic<int64_t>& returned_bytes() {
-  static std::atomic<int64_t> bytes{0};
-  return bytes;
-}
-
 inline void* from_tensor(htone_tensor* tensor) {
-  int64_t count = 0;
-  if (tensor != nullptr && htone_tensor_numel(tensor, &count) == HTONE_OK) {
-    returned_bytes().fetch_add(count * int64_t(sizeof(double)) + 512, std::memory_order_relaxed);
-  }
+  count_returned(tensor);
   return tensor;
 }
 
 inline const void* from_handles(const std::vector<htone_tensor*>& tensors) {
-  for (htone_tensor* tensor : tensors) from_tensor(tensor);
+  for (htone_tensor* tensor : tensors) count_returned(tensor);
   return kept(tensors.data(), tensors.size(), sizeof(void*));
 }
 

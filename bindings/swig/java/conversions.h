@@ -6,10 +6,8 @@
 #include <jni.h>
 #include <string.h>
 
-#include <atomic>
-
-#include "halftone/halftone.h"
 #include "packed.h"
+#include "returned_tensors.h"
 
 namespace ht {
 
@@ -58,27 +56,11 @@ Handles to_handles(JNIEnv* env, jlongArray array) {
   return handles;
 }
 
-// The bytes of the tensors that Java has received, until NativeMemory.java sets the number to 0.
-inline std::atomic<int64_t>& counted_tensor_bytes() {
-  static std::atomic<int64_t> bytes{0};
-  return bytes;
-}
-
-// Called for each handle that becomes Java's. An upper bound of the elements and about as much as a tensor needs beside
-// them; the number of elements is one question, the dtype would be another.
-inline void count_received(const void*) {}
-
-inline void count_received(htone_tensor* tensor) {
-  int64_t count = 0;
-  if (tensor == nullptr || htone_tensor_numel(tensor, &count) != HTONE_OK) return;
-  counted_tensor_bytes().fetch_add(count * int64_t(sizeof(double)) + 512, std::memory_order_relaxed);
-}
-
 template <class Handles>
 jlongArray from_handles(JNIEnv* env, const Handles& handles) {
   Integers integers;
   for (auto* handle : handles) {
-    count_received(handle);
+    count_returned(handle);
     integers.push_back(int64_t(reinterpret_cast<intptr_t>(handle)));
   }
   return from_integers(env, integers);

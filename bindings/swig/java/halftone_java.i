@@ -64,7 +64,7 @@
 %halftone_plain(jobject, java.nio.ByteBuffer, ht::LentMemory)
 
 %typemap(out) SWIGTYPE* {
-  ht::count_received($1);
+  ht::count_returned($1);
   *($&1_ltype)&$result = $1;
 }
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
@@ -176,7 +176,7 @@ inline jobject call_in_frame(const CallableBody& body) { return body.call(); }
 inline bool is_in_frame() { return NativeFrame::is_below(); }
 
 /* Java reads and writes the number where it is. */
-inline LentMemory counted_bytes() { return {&counted_tensor_bytes(), sizeof(int64_t)}; }
+inline LentMemory made_bytes() { return {&returned_bytes(), sizeof(int64_t)}; }
 
 /* Leaves a scope to its stack, whose release ends it. One that a callback has left open ended with the callback. */
 inline void end_scope_with_stack(Scope* scope) { (void)!htone_scope_end_later(scope); }

@@ -16,7 +16,7 @@ final class NativeMemory {
   private static final int LONGEST_WAIT_MS = 200;
 
   /** The bytes of new tensors, which the wrapper adds up as it returns them: a call for each would cost more. */
-  private static final ByteBuffer counted = NativeJNI.counted_bytes().order(ByteOrder.nativeOrder());
+  private static final ByteBuffer counted = NativeJNI.made_bytes().order(ByteOrder.nativeOrder());
   private static long limit = LEAST_LIMIT;
 
   private NativeMemory() {}
