@@ -1,4 +1,5 @@
 // Functions of one input.
+#include <algorithm>
 #include <cmath>
 
 #include "calls.h"
@@ -72,7 +73,8 @@ std::vector<OpCase> activation_cases() {
       function_case(Op::kTanh, ops::tanh, uniform(-1, 1), [](double x) { return std::tanh(x); }),
       function_case(Op::kSilu, ops::silu, kReal, [](double x) { return x * sigmoid(x); }),
       function_case(Op::kSoftplus, ops::softplus, kReal, [](double x) { return std::log1p(std::exp(x)); }),
-      function_case(Op::kHardswish, ops::hardswish, kReal, [](double x) { return x * (x + 3) / 6; }),
+      function_case(Op::kHardswish, ops::hardswish, kReal,
+                    [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }),
       function_case(Op::kMish, ops::mish, kReal, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }),
       function_case(Op::kSelu, ops::selu, distinct(), selu),
       function_case(Op::kLogSigmoid, ops::log_sigmoid, kReal, [](double x) { return -std::log1p(std::exp(-x)); }),
