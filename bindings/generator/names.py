@@ -60,7 +60,6 @@ DEFAULTS = {
     ("htone_slice", "step"): "1",
     ("htone_leaky_relu", "negative_slope"): "0.01",
     ("htone_elu", "alpha"): "1.0",
-    ("htone_scatter_reduce", "reduction"): "",  # of another enumeration
     ("htone_smooth_l1_loss", "beta"): "1.0",
     ("htone_kl_div", "log_target"): "false",
     ("htone_huber_loss", "delta"): "1.0",

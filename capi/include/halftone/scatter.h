@@ -112,7 +112,7 @@ typedef enum htone_scatter_reduction {
  * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than source in any, and no
  *   larger than input in any except dim; borrowed.
  * @param[in] source dtype of input; borrowed. Elements outside the shape of index are not used.
- * @param[in] reduction how elements are joined.
+ * @param[in] reduce how elements are joined.
  * @param[in] include_self not 0: the element of input is one of those that are joined. 0: it is replaced where the
  *   index names its place.
  * @param[out] out shape and dtype of input; owned by the caller.
@@ -124,8 +124,7 @@ typedef enum htone_scatter_reduction {
  * @since 0.1
  */
 HTONE_API htone_status htone_scatter_reduce(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor* source,
-                                            htone_scatter_reduction reduction, int32_t include_self,
-                                            htone_tensor** out);
+                                            htone_scatter_reduction reduce, int32_t include_self, htone_tensor** out);
 
 /** Writes elements into a copy of a tensor, or adds them, at the places that htone_index reads.
  *

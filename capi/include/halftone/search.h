@@ -19,9 +19,9 @@ extern "C" {
 /** Returns the index at which each value would be inserted into a sorted sequence, by bisection. A NaN counts as the
  * largest element, and -0 equals 0. Never records for backward.
  *
- * @param[in] sorted [n], or [..., n] with the dimensions of values in all but the last one; any dtype but 8-bit floats;
- *   ascending along the last dimension, else the indices mean nothing; borrowed.
- * @param[in] values dtype of sorted; any shape if sorted has one dimension; borrowed.
+ * @param[in] sorted_sequence [n], or [..., n] with the dimensions of values in all but the last one; any dtype but
+ *   8-bit floats; ascending along the last dimension, else the indices have no meaning; borrowed.
+ * @param[in] values dtype of sorted_sequence; any shape if that has one dimension; borrowed.
  * @param[in] right not 0: behind equal elements, else before them.
  * @param[out] out shape of values, i64, in [0, n]; owned by the caller.
  * @autocast as is.
@@ -30,7 +30,7 @@ extern "C" {
  * @source torch.searchsorted.
  * @since 0.1
  */
-HTONE_API htone_status htone_searchsorted(htone_tensor* sorted, htone_tensor* values, int32_t right,
+HTONE_API htone_status htone_searchsorted(htone_tensor* sorted_sequence, htone_tensor* values, int32_t right,
                                           htone_tensor** out);
 
 /** Finds the elements that are in a set. A NaN is in none. Never records for backward.

@@ -40,8 +40,8 @@ htone_status htone_scatter_scalar(htone_tensor* input, int64_t dim, htone_tensor
 }
 
 htone_status htone_scatter_reduce(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor* source,
-                                  htone_scatter_reduction reduction, int32_t include_self, htone_tensor** out) {
-  return Pure(ops::scatter_reduce, input, dim, index, source, as<checked_reduction>(reduction), include_self, out);
+                                  htone_scatter_reduction reduce, int32_t include_self, htone_tensor** out) {
+  return Pure(ops::scatter_reduce, input, dim, index, source, as<checked_reduction>(reduce), include_self, out);
 }
 
 htone_status htone_index_put(htone_tensor* input, size_t index_count, htone_tensor* const* indices,

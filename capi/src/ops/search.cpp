@@ -7,8 +7,9 @@
 using namespace halftone;
 using namespace halftone::capi;
 
-htone_status htone_searchsorted(htone_tensor* sorted, htone_tensor* values, int32_t right, htone_tensor** out) {
-  return Pure(ops::searchsorted, sorted, values, right, out);
+htone_status htone_searchsorted(htone_tensor* sorted_sequence, htone_tensor* values, int32_t right,
+                                htone_tensor** out) {
+  return Pure(ops::searchsorted, sorted_sequence, values, right, out);
 }
 
 htone_status htone_isin(htone_tensor* input, htone_tensor* elements, htone_tensor** out) {

@@ -26,14 +26,14 @@ namespace ops {
 namespace {
 
 void require_search(const Tensor& sorted, const Tensor& values) {
-  require_arithmetic(sorted, "sorted");
-  require_same_dtype(sorted, "sorted", values, "values");
-  require_same_device(sorted, "sorted", values, "values");
+  require_arithmetic(sorted, "sorted_sequence");
+  require_same_dtype(sorted, "sorted_sequence", values, "values");
+  require_same_device(sorted, "sorted_sequence", values, "values");
   bool fits = sorted.rank() == 1 || (sorted.rank() > 1 && sorted.rank() == values.rank());
   for (int i = 0; fits && i + 1 < sorted.rank(); ++i) fits = sorted.size(i) == values.size(i);
   if (fits) return;
-  fail(Code::kShapeMismatch, "sorted",
-       "sorted %s has neither one dimension nor those of values %s in all but the last one",
+  fail(Code::kShapeMismatch, "sorted_sequence",
+       "sorted_sequence %s has neither one dimension nor those of values %s in all but the last one",
        ShapeText(sorted.shape()).text, ShapeText(values.shape()).text);
 }
 

@@ -53,6 +53,8 @@ ARGUMENTS = {
     ("htone_gradients", "inputs"): ["leaf"], ("htone_gradients", "outputs"): ["loss"],
     ("htone_gradients", "gradients"): ["gradient"], ("htone_module_forward_n", "output_count"): 1,
     ("htone_optimizer_load_state_dict", "state_dict"): "optimizer_state",
+    ("htone_index", "indices"): ["targets"], ("htone_index_put", "indices"): ["targets"],
+    ("htone_meshgrid", "tensors"): ["bias"],
     ("htone_roll", "shifts"): [1],
     **{(f"htone_pad{kind}", "padding"): [1, 1] for kind in ("", "_reflect", "_replicate", "_circular")},
 }

@@ -60,7 +60,7 @@ OPERATIONS = {
     "right": Values("0"),
     "xy": Values("0"),
     ("htone_kthvalue", "k"): Values("1", refuse(["-1", "0", "3"] + EXTREMES)),
-    ("htone_scatter_reduce", "reduction"): Values("HTONE_SCATTER_MEAN", refuse(["-1", "5", "INT32_MAX"])),
+    ("htone_scatter_reduce", "reduce"): Values("HTONE_SCATTER_MEAN", refuse(["-1", "5", "INT32_MAX"])),
     ("htone_repeat_interleave", "count"): Values("2", refuse(["-1"] + EXTREMES)),
     ("htone_meshgrid", "count"): Values("2", refuse(["0"])),
     "largest": Values("1"),

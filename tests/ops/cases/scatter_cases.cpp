@@ -151,7 +151,8 @@ OpCase reduce_case(const Reduction& reduction, bool includes) {
   if (multiplies) {
     result.inputs = {{with_zeros(0)}, index_input(0, 1), {with_zeros(128)}};
   }
-  if (reduction.reduction == ops::ScatterReduction::kSum) result.shapes = with_large(kElements);
+  if (!includes) result.shapes = {kElements[2], kElements[3]};
+  if (includes && reduction.reduction == ops::ScatterReduction::kSum) result.shapes = with_large(kElements);
   return result;
 }
 
