@@ -63,6 +63,8 @@ DEFAULTS = {
     ("htone_smooth_l1_loss", "beta"): "1.0",
     ("htone_kl_div", "log_target"): "false",
     ("htone_huber_loss", "delta"): "1.0",
+    ("htone_ctc_loss", "blank"): "0",
+    ("htone_ctc_loss", "zero_infinity"): "false",
     ("htone_gaussian_nll_loss", "full"): "false",
     ("htone_gaussian_nll_loss", "epsilon"): "1e-6",
     ("htone_normalize", "p"): "2.0",

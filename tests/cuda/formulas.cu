@@ -10,6 +10,8 @@
 #include "backend/formula/block_code.h"
 #include "backend/formula/box_muller.h"
 #include "backend/formula/closeness.h"
+#include "backend/formula/ctc.h"
+#include "backend/formula/cubic.h"
 #include "backend/formula/division.h"
 #include "backend/formula/elu.h"
 #include "backend/formula/gelu.h"
@@ -60,6 +62,17 @@ HALFTONE_HOST_DEVICE double call_functions_of_two(double x, double y) {
 
 HALFTONE_HOST_DEVICE int64_t call_divisions_of_integers(int64_t x, int64_t y) {
   return truncated_remainder(x, y) + floored_remainder(x, y) + floored_quotient(x, y);
+}
+
+HALFTONE_HOST_DEVICE double call_alignments(const double* logs, const int64_t* labels) {
+  const CtcSequence<double> sequence = {logs, 3, labels, 2, 1, 0};
+  return ctc_forward(sequence, 0, 0, logs) + ctc_backward(sequence, 0, 0, logs) + ctc_loss_of(sequence, logs) +
+         (is_first_of_label(sequence, 1) ? ctc_share_of_label(sequence, 1, logs, logs, 0) : 0);
+}
+
+HALFTONE_HOST_DEVICE double call_cubic(int64_t position) {
+  const CubicTaps taps = cubic_taps(position, 5, 7, false);
+  return taps.weight[0] + static_cast<double>(clamped_tap(taps, 1, 5));
 }
 
 HALFTONE_HOST_DEVICE double call_norm_tree(double x) {

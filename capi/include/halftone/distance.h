@@ -77,8 +77,8 @@ HTONE_API htone_status htone_pairwise_distance(htone_tensor* a, htone_tensor* b,
  *   is 0, also where the distance is 0; for infinity each of equal magnitudes has the gradient.
  * @autocast FP32; 16-bit operands are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision differences in FP32 (f64: double), norms in double; one rounding to 16 bits. No product of matrices, which
- *   would cancel the digits of small distances.
+ * @precision differences in FP32 (f64: double), norms in double; one rounding to 16 bits. No product of matrices is
+ *   used: small distances would lose their digits.
  * @source torch.cdist.
  * @since 0.1
  */

@@ -35,6 +35,7 @@
 #include "halftone/conv.h"
 #include "halftone/conv3d.h"
 #include "halftone/copy.h"
+#include "halftone/ctc.h"
 #include "halftone/custom.h"
 #include "halftone/data.h"
 #include "halftone/dataset.h"

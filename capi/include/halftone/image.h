@@ -80,7 +80,8 @@ HTONE_API htone_status htone_pad_replicate(htone_tensor* input, int32_t pair_cou
  *
  * @param[in] input any shape and dtype; borrowed.
  * @param[in] pair_count dimensions that change, counted from the last one; at most those of input.
- * @param[in] padding [2 * pair_count] as for htone_pad; each at most the dimension's size.
+ * @param[in] padding [2 * pair_count] as for htone_pad; each at most the dimension's size without the elements that are
+ *   removed.
  * @param[out] out dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.

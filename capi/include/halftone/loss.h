@@ -163,7 +163,7 @@ HTONE_API htone_status htone_bce_loss(htone_tensor* input, htone_tensor* target,
  * @param[in] variance float: shape of input, that with a last dimension of 1, or that without the last dimension; a
  *   negative variance gives NaN; a variance below epsilon gets the gradient of epsilon; borrowed.
  * @param[in] full not 0 adds the constant log(2 pi) / 2.
- * @param[in] epsilon above 0, finite.
+ * @param[in] epsilon at least 0, finite.
  * @param[in] reduction MEAN, SUM or NONE.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.

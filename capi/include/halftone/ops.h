@@ -22,6 +22,7 @@
 #include "halftone/arithmetic.h"
 #include "halftone/compare.h"
 #include "halftone/copy.h"
+#include "halftone/ctc.h"
 #include "halftone/distance.h"
 #include "halftone/elementwise.h"
 #include "halftone/factory.h"

@@ -77,6 +77,24 @@ HTONE_API htone_status htone_upsample_linear1d(htone_tensor* input, int64_t resu
 HTONE_API htone_status htone_upsample_bilinear2d(htone_tensor* input, int64_t result_h, int64_t result_w,
                                                  int32_t align_corners, htone_tensor** out);
 
+/** Resizes images by cubic convolution of the four nearest elements along both height and width, with a = -3/4.
+ *
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] result_h,result_w 1 to 2^31 - 1; may be smaller than h and w.
+ * @param[in] align_corners as in htone_upsample_linear1d, along both height and width, but a place may be below 0;
+ *   elements outside of the image are its nearest ones.
+ * @param[out] out [n, c, result_h, result_w]; dtype of input; may be outside of the range of input; owned by the
+ *   caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision weights in double, products and sums in FP32 (f64: double), one rounding; gradients likewise.
+ * @source Keys, IEEE Transactions on Acoustics, Speech and Signal Processing 29 (1981);
+ *   torch.nn.functional.interpolate with a size and mode "bicubic".
+ * @since 0.1
+ */
+HTONE_API htone_status htone_upsample_bicubic2d(htone_tensor* input, int64_t result_h, int64_t result_w,
+                                                int32_t align_corners, htone_tensor** out);
+
 /** Makes a module that applies htone_upsample_nearest1d with a result of scale_w times the input's width.
  *
  * @param[in] scale_w 1 to 2^31 - 1.
@@ -118,6 +136,18 @@ HTONE_API htone_status htone_module_create_upsample_linear1d(int64_t scale_w, in
  */
 HTONE_API htone_status htone_module_create_upsample_bilinear2d(int64_t scale_h, int64_t scale_w, int32_t align_corners,
                                                                htone_module** out);
+
+/** Makes a module that applies htone_upsample_bicubic2d with a result of scale_h times the input's height and scale_w
+ * times its width.
+ *
+ * @param[in] scale_h,scale_w 1 to 2^31 - 1.
+ * @param[in] align_corners as in htone_upsample_bicubic2d.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_create_upsample_bicubic2d(int64_t scale_h, int64_t scale_w, int32_t align_corners,
+                                                              htone_module** out);
 
 #ifdef __cplusplus
 }

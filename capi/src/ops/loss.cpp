@@ -84,7 +84,7 @@ htone_status htone_bce_loss(htone_tensor* input, htone_tensor* target, htone_ten
 
 htone_status htone_gaussian_nll_loss(htone_tensor* input, htone_tensor* target, htone_tensor* variance, int32_t full,
                                      double epsilon, htone_reduction reduction, htone_tensor** out) {
-  return Pure(gaussian_nll_loss, input, target, variance, full, as<positive_number>(epsilon),
+  return Pure(gaussian_nll_loss, input, target, variance, full, as<not_negative>(epsilon),
               as<loss_reduction>(reduction), out);
 }
 

@@ -62,6 +62,11 @@ htone_status htone_upsample_bilinear2d(htone_tensor* input, int64_t result_h, in
   return Pure(ops::upsample_bilinear2d, input, result_h, result_w, align_corners, out);
 }
 
+htone_status htone_upsample_bicubic2d(htone_tensor* input, int64_t result_h, int64_t result_w, int32_t align_corners,
+                                      htone_tensor** out) {
+  return Pure(ops::upsample_bicubic2d, input, result_h, result_w, align_corners, out);
+}
+
 htone_status htone_module_create_upsample_nearest1d(int64_t scale_w, htone_module** out) {
   return Call(make_nearest1d, as<scale_factor>(scale_w), out);
 }
@@ -77,5 +82,11 @@ htone_status htone_module_create_upsample_linear1d(int64_t scale_w, int32_t alig
 htone_status htone_module_create_upsample_bilinear2d(int64_t scale_h, int64_t scale_w, int32_t align_corners,
                                                      htone_module** out) {
   return Call(make_upsample<Op::kUpsampleBilinear2d, ops::upsample_bilinear2d>, as<scale_factor>(scale_h),
+              as<scale_factor>(scale_w), align_corners, out);
+}
+
+htone_status htone_module_create_upsample_bicubic2d(int64_t scale_h, int64_t scale_w, int32_t align_corners,
+                                                    htone_module** out) {
+  return Call(make_upsample<Op::kUpsampleBicubic2d, ops::upsample_bicubic2d>, as<scale_factor>(scale_h),
               as<scale_factor>(scale_w), align_corners, out);
 }

@@ -21,6 +21,7 @@
 #include "backend/kernels/reduce.h"
 #include "backend/kernels/resample.h"
 #include "backend/kernels/select.h"
+#include "backend/kernels/sequence.h"
 #include "backend/kernels/statistics.h"
 
 namespace halftone {
@@ -41,6 +42,7 @@ struct Kernels {
   RandomKernels random;
   StatisticsKernels statistics;
   OptimKernels optim;
+  SequenceKernels sequence;
 };
 
 }  // namespace halftone
@@ -61,4 +63,5 @@ struct Kernels {
   X(SelectKernels, select)           \
   X(RandomKernels, random)           \
   X(StatisticsKernels, statistics)   \
-  X(OptimKernels, optim)
+  X(OptimKernels, optim)             \
+  X(SequenceKernels, sequence)

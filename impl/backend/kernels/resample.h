@@ -7,8 +7,8 @@
 
 namespace halftone {
 
-// kNearest copies elements. kLinear weighs the two neighbours along each dimension.
-enum class ResampleMode : int32_t { kNearest, kLinear };
+// kNearest copies elements. kLinear weighs the two neighbours along each dimension, kCubic four (formula/cubic.h).
+enum class ResampleMode : int32_t { kNearest, kLinear, kCubic };
 
 // Position p of `count` along a dimension of `size` elements is at
 //   nearest: floor(p * size / count), exactly

@@ -7,5 +7,8 @@ namespace halftone::cpu {
 
 Status resample(Stream& stream, const ResampleArgs& args) noexcept;
 Status resample_backward(Stream& stream, const ResampleArgs& args) noexcept;
+// REQUIRES: the mode is kCubic.
+Status resample_cubic(Stream& stream, const ResampleArgs& args) noexcept;
+Status resample_cubic_backward(Stream& stream, const ResampleArgs& args) noexcept;
 
 }  // namespace halftone::cpu

@@ -1,11 +1,9 @@
 // Images of another size. Columns are cut into pieces whose neighbours are computed once for all rows of a plane.
 #include <algorithm>
-#include <type_traits>
 
-#include "core/type_list.h"
-#include "cpu/device.h"
 #include "cpu/pool/spans.h"
 #include "cpu/resample/entries.h"
+#include "cpu/resample/planes.h"
 
 namespace halftone::cpu {
 
@@ -39,15 +37,6 @@ Neighbours<C> neighbours_of(const ResampleArgs& args, int dim, int64_t position)
   const auto rest = static_cast<double>(static_cast<int64_t>(place.numerator % place.denominator));
   const double share = rest / static_cast<double>(static_cast<int64_t>(place.denominator));
   return {first, std::min(first + 1, size - 1), static_cast<C>(share)};
-}
-
-template <class T, class C>
-T narrowed(C value) {
-  if constexpr (requires { T::from(0.0f); }) {
-    return T::from(value);
-  } else {
-    return value;
-  }
 }
 
 // Calls f(place in the plane, neighbours of the row, neighbours of the columns, columns) for every row of every piece
@@ -124,31 +113,17 @@ void spread_plane(const ResampleArgs& args, int64_t plane) {
   });
 }
 
-// Calls f.operator()<T, C>(plane) for every plane of n and c.
-template <class F>
-Status for_each_image_plane(Stream& stream, const ResampleArgs& args, F&& f) {
-  const int64_t planes = args.output.shape[0] * args.output.shape[1];
-  const int64_t size = args.output.shape[2] * args.output.shape[3];
-  const int64_t step = std::max<int64_t>(1, kPoolWork / size);
-  const bool known = try_visit_dtype(FloatTypes{}, args.output.dtype, [&]<class T>() {
-    using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    pool_of(stream).parallel_for(ceil_quotient(planes, step), [&](int64_t chunk, int) {
-      for (int64_t i = chunk * step; i < std::min((chunk + 1) * step, planes); ++i) f.template operator()<T, C>(i);
-    });
-  });
-  if (known) return {};
-  return Status::failure(Code::kUnsupported, "resample has no kernel for %s", name_of(args.output.dtype));
-}
-
 }  // namespace
 
 Status resample(Stream& stream, const ResampleArgs& args) noexcept {
+  if (args.mode == ResampleMode::kCubic) return resample_cubic(stream, args);
   return for_each_image_plane(stream, args, [&]<class T, class C>(int64_t plane) {
     args.mode == ResampleMode::kNearest ? copy_plane<T, C>(args, plane) : blend_plane<T, C>(args, plane);
   });
 }
 
 Status resample_backward(Stream& stream, const ResampleArgs& args) noexcept {
+  if (args.mode == ResampleMode::kCubic) return resample_cubic_backward(stream, args);
   return for_each_image_plane(stream, args, [&]<class T, class C>(int64_t plane) { spread_plane<T, C>(args, plane); });
 }
 

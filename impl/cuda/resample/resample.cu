@@ -1,4 +1,5 @@
 // Images of another size: one thread for each element that is written.
+#include "backend/formula/cubic.h"
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/launch.h"
 #include "cuda/pool/planes.h"
@@ -81,18 +82,92 @@ HALFTONE_KERNEL resample_backward_kernel(Resampling resampling, int64_t count) {
   }
 }
 
+HALFTONE_DEVICE CubicTaps taps_at(const ResampleAxis& axis, int64_t position) {
+  return cubic_taps(position, axis.size, axis.count, axis.aligns_corners);
+}
+
+template <class C>
+HALFTONE_KERNEL cubic_kernel(Resampling resampling, int64_t count) {
+  const Planes& input = resampling.input;
+  for (int64_t i = first_item(); i < count; i += item_step()) {
+    const PlanePlace place = place_in_plane(resampling.output, i);
+    const CubicTaps row = taps_at(resampling.rows, place.y), column = taps_at(resampling.columns, place.x);
+    const int64_t plane = plane_offset(input, place.plane);
+    C sum = 0;
+    for (int k = 0; k < 4; ++k) {
+      const int64_t line = plane + clamped_tap(row, k, resampling.rows.size) * input.strides[2];
+      C part = 0;
+      for (int j = 0; j < 4; ++j) {
+        const int64_t at = line + clamped_tap(column, j, resampling.columns.size) * input.strides[3];
+        part += static_cast<C>(column.weight[j]) * load<C>(input.elements, at);
+      }
+      sum += static_cast<C>(row.weight[k]) * part;
+    }
+    store<C>(resampling.output.elements, i, sum);
+  }
+}
+
+// The first position whose first tap is at `element` or behind it; taps rise with positions.
+HALFTONE_DEVICE int64_t first_tap_at(const ResampleAxis& axis, int64_t element) {
+  int64_t low = 0;
+  int64_t high = axis.count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (taps_at(axis, middle).first < element) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+template <class C>
+HALFTONE_DEVICE C cubic_share_of(const ResampleAxis& axis, int64_t position, int64_t element) {
+  const CubicTaps taps = taps_at(axis, position);
+  C share = 0;
+  for (int k = 0; k < 4; ++k) {
+    if (clamped_tap(taps, k, axis.size) == element) share += static_cast<C>(taps.weight[k]);
+  }
+  return share;
+}
+
+// As resample_backward_kernel. An element is read by positions whose first tap is at most three before it.
+template <class C>
+HALFTONE_KERNEL cubic_backward_kernel(Resampling resampling, int64_t count) {
+  const Planes& output = resampling.output;
+  for (int64_t i = first_item(); i < count; i += item_step()) {
+    const PlanePlace place = place_in_plane(resampling.input, i);
+    const int64_t plane = place.plane * output.height * output.width;
+    const int64_t top = first_tap_at(resampling.rows, place.y - 3);
+    const int64_t bottom = first_tap_at(resampling.rows, place.y + 1);
+    const int64_t left = first_tap_at(resampling.columns, place.x - 3);
+    const int64_t right = first_tap_at(resampling.columns, place.x + 1);
+    C sum = 0;
+    for (int64_t y = top; y < bottom; ++y) {
+      const C of_row = cubic_share_of<C>(resampling.rows, y, place.y);
+      for (int64_t x = left; x < right; ++x) {
+        const C of_column = cubic_share_of<C>(resampling.columns, x, place.x);
+        sum += of_column * (of_row * load<C>(output.elements, plane + y * output.width + x));
+      }
+    }
+    store<C>(resampling.input.elements, i, sum);
+  }
+}
+
 Status forward(Stream& stream, const ResampleArgs& args) noexcept {
   const int64_t count = args.output.numel();
   return with_float_type(args.output.dtype, [&]<class C>() {
-    return launch(stream, grid_for_items(device_of(stream), count), resample_kernel<C>, resampling_of(args), count);
+    const auto kernel = args.mode == ResampleMode::kCubic ? cubic_kernel<C> : resample_kernel<C>;
+    return launch(stream, grid_for_items(device_of(stream), count), kernel, resampling_of(args), count);
   });
 }
 
 Status backward(Stream& stream, const ResampleArgs& args) noexcept {
   const int64_t count = args.input.numel();
   return with_float_type(args.output.dtype, [&]<class C>() {
-    return launch(stream, grid_for_items(device_of(stream), count), resample_backward_kernel<C>, resampling_of(args),
-                  count);
+    const auto kernel = args.mode == ResampleMode::kCubic ? cubic_backward_kernel<C> : resample_backward_kernel<C>;
+    return launch(stream, grid_for_items(device_of(stream), count), kernel, resampling_of(args), count);
   });
 }
 

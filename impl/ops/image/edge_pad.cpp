@@ -28,7 +28,7 @@ int64_t source_of(Edge edge, int64_t place, int64_t size) {
   return 0;
 }
 
-// No element is read twice: a padding around a circle is at most the size, and a reflection less than it.
+// No side reads an element twice: a circular padding is at most the size, and a reflection less than it.
 void require_within(Edge edge, const Tensor& input, int dim, int64_t padding) {
   const int64_t size = input.size(dim);
   const int64_t most = edge == Edge::kReflect ? size - 1 : edge == Edge::kCircular ? size : size == 0 ? 0 : INT64_MAX;
@@ -66,6 +66,21 @@ Tensor pad_replicate(const Tensor& input, const Padding& padding) {
   return pad_edges(Edge::kReplicate, input, padding);
 }
 
-Tensor pad_circular(const Tensor& input, const Padding& padding) { return pad_edges(Edge::kCircular, input, padding); }
+// Elements that are removed are not part of the circle.
+Tensor pad_circular(const Tensor& input, const Padding& padding) {
+  static_cast<void>(padded_shape(input.shape(), padding));  // refuses what leaves no size
+  Tensor kept = input;
+  Padding added = padding;
+  for (int dim = 0; dim < input.rank(); ++dim) {
+    int64_t &before = added.before[dim], &after = added.after[dim];
+    if (before >= 0 && after >= 0) continue;
+    const int64_t start = std::max<int64_t>(0, -before);
+    const int64_t end = input.size(dim) + std::min<int64_t>(0, after);
+    kept = slice(kept, dim, start, std::max(start, end), 1);
+    before = std::max<int64_t>(0, before);
+    after = std::max<int64_t>(0, after);
+  }
+  return pad_edges(Edge::kCircular, kept, added);
+}
 
 }  // namespace halftone::ops

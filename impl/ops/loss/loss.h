@@ -24,12 +24,25 @@ Tensor bce_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
 
 struct GaussianNllOptions {
   bool full = false;      // with the constant log(2 pi) / 2
-  double epsilon = 1e-6;  // the least variance, above 0
+  double epsilon = 1e-6;  // the least variance
   LossReduction reduction = LossReduction::kMean;
 };
 // `variance` has the input's shape, or that with a last dimension of 1, or without the last dimension.
 Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& variance,
                          const GaussianNllOptions& options);
+
+// Sequences of classes and their lengths. The log-probabilities are [t, n, c]; without n, neither targets nor lengths
+// have it.
+struct CtcTargets {
+  Tensor targets;                        // [n, s], i64 or i32
+  Tensor input_lengths, target_lengths;  // [n], i64 or i32
+};
+struct CtcOptions {
+  int64_t blank = 0;
+  LossReduction reduction = LossReduction::kMean;
+  bool zero_infinity = false;
+};
+Tensor ctc_loss(const Tensor& log_probabilities, const CtcTargets& targets, const CtcOptions& options);
 
 // Losses of distances; capi/include/halftone/distance.h documents them.
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,

@@ -75,4 +75,9 @@ Tensor upsample_bilinear2d(const Tensor& input, int64_t result_h, int64_t result
                   {ResampleMode::kLinear, align_corners});
 }
 
+Tensor upsample_bicubic2d(const Tensor& input, int64_t result_h, int64_t result_w, bool align_corners) {
+  return upsample(adaptive_call(Op::kUpsampleBicubic2d, input, result_h, result_w),
+                  {ResampleMode::kCubic, align_corners});
+}
+
 }  // namespace halftone::ops

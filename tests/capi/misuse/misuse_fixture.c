@@ -166,6 +166,7 @@ static void make_tensors(void) {
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
   fixture.images = make_ramp(HTONE_F32, 4, 2, 2, 2, 2);
+  fixture.labels = make_ramp(HTONE_I64, 2, 2, 1);
   fixture.blocks = make_ramp(HTONE_F32, 3, 4, 2, 2);
   fixture.columns = make_ramp(HTONE_F32, 3, 2, 4, 1);
   fixture.volumes = make_ramp(HTONE_F32, 5, 2, 2, 2, 2, 2);

@@ -83,6 +83,7 @@ typedef struct Fixture {
   DLManagedTensor old_managed;
   htone_tensor* lines;                  /* [2, 2, 2], f32 */
   htone_tensor* images;                 /* [2, 2, 2, 2], f32 */
+  htone_tensor* labels;                 /* [2, 1], i64 */
   htone_tensor* blocks;                 /* [4, 2, 2], f32 */
   htone_tensor* columns;                /* [2, 4, 1], f32: of windows of 2 by 2 */
   htone_tensor* volumes;                /* [2, 2, 2, 2, 2], f32 */

@@ -1,4 +1,4 @@
-/* Convolution over three dimensions: rounding of gradients, the layer, refusals. */
+/* Convolution over three dimensions and its transpose: rounding of gradients, the layers, refusals. */
 #include <stdlib.h>
 
 #include "test_modules.h"
@@ -52,6 +52,23 @@ static void the_layer_has_pytorchs_parameters(void** state) {
   assert_int_equal(count, 1);
 }
 
+static void the_transposed_layer_has_pytorchs_parameters(void** state) {
+  (void)state;
+  htone_module* layer = NULL;
+  htone_conv3d_options options = default_options();
+  options.groups = 2;
+  options.stride_d = 2;
+  options.output_padding_d = 1;
+  assert_ok(htone_module_create_conv_transpose3d(test_device(), 4, 6, 3, 1, 2, &options, &layer));
+  keep_module(layer);
+  assert_shape(read_parameter(layer, 0, HTONE_F32), 4, 3, 3, 1, 2);
+  assert_shape(read_parameter(layer, 1, HTONE_F32), 6);
+  assert_shape(forward(layer, make_noise(HTONE_F32, 4, 5, 2, 4, 3, 2, 3)), 2, 6, 8, 2, 4);
+  options.stride_d = 1;
+  assert_fails(htone_module_create_conv_transpose3d(test_device(), 4, 6, 3, 1, 2, &options, &layer),
+               HTONE_ERROR_INVALID_ARGUMENT, "options.output_padding_d=1, expected 0 to 0");
+}
+
 static void refuses_what_does_not_fit(void** state) {
   (void)state;
   htone_tensor *input = make_ramp(HTONE_F32, 5, 1, 2, 3, 3, 3), *weight = make_ramp(HTONE_F32, 5, 2, 2, 4, 1, 1);
@@ -68,6 +85,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_of_sixteen_bits_are_rounded_once),
       cmocka_unit_test(the_layer_has_pytorchs_parameters),
+      cmocka_unit_test(the_transposed_layer_has_pytorchs_parameters),
       cmocka_unit_test(refuses_what_does_not_fit),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -133,6 +133,22 @@ static void layers_of_lines_do_so_too(void** state) {
   assert_null(module);
 }
 
+static void layers_pool_volumes(void** state) {
+  (void)state;
+  htone_module *largest = NULL, *average = NULL;
+  htone_pool3d_options options;
+  htone_tensor* volume = make_ramp(HTONE_F32, 5, 1, 1, 2, 2, 3);
+  assert_ok(htone_pool3d_options_init(&options));
+  options.stride_w = 1;
+  assert_ok(htone_module_create_max_pool3d(2, 1, 2, &options, &largest));
+  assert_values(forward(keep_module(largest), volume), 0, 7, 8, 10, 11);
+  assert_ok(htone_module_create_avg_pool3d(2, 1, 2, &options, &average));
+  assert_values(forward(keep_module(average), volume), 0, 3.5, 4.5, 6.5, 7.5);
+  options.dilation_d = 2;
+  assert_fails(htone_module_create_avg_pool3d(2, 1, 2, &options, &average), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.dilation=2, expected 1 for averages");
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_of_windows_that_overlap_add_up_before_they_are_rounded),
@@ -142,6 +158,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(windows_that_cannot_be_are_named),
       cmocka_unit_test(layers_apply_their_operation_with_their_options),
       cmocka_unit_test(layers_of_lines_do_so_too),
+      cmocka_unit_test(layers_pool_volumes),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

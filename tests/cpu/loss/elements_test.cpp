@@ -90,7 +90,7 @@ TEST(LogisticLoss, SlopesOfTargetsKeepTheDigitsOfSmallLogits) {
 TEST(LossOfElements, IsTheSameOnAnyNumberOfThreads) {
   Case one(DType::kF32, {100003}, {1}), seven(DType::kF32, {100003}, {1});
   for (const LossOp op : {LossOp::kSquared, LossOp::kAbsolute, LossOp::kSmoothAbsolute, LossOp::kKlDivergence,
-                          LossOp::kKlDivergenceOfLogs}) {
+                          LossOp::kKlDivergenceOfLogs, LossOp::kHuber, LossOp::kBinaryCrossEntropy}) {
     one.value(op, 1);
     seven.value(op, 7);
     EXPECT_EQ(one.out.bytes(), seven.out.bytes());

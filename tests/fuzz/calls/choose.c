@@ -48,13 +48,14 @@ htone_status call_choose(Machine* machine) {
 }
 
 htone_status call_resize(Machine* machine) {
-  const uint8_t choice = byte(machine) % 4;
+  const uint8_t choice = byte(machine) % 5;
   htone_tensor* input = tensor_in(machine);
   const int64_t width = integer(machine), height = integer(machine);
   const int32_t align_corners = flag(machine);
   if (choice == 0) return htone_upsample_nearest1d(input, width, &machine->made[0]);
   if (choice == 1) return htone_upsample_nearest2d(input, height, width, &machine->made[0]);
   if (choice == 2) return htone_upsample_linear1d(input, width, align_corners, &machine->made[0]);
+  if (choice == 3) return htone_upsample_bicubic2d(input, height, width, align_corners, &machine->made[0]);
   return htone_upsample_bilinear2d(input, height, width, align_corners, &machine->made[0]);
 }
 

@@ -11,10 +11,19 @@ static htone_status call_ranking(Machine* machine, uint8_t choice, htone_tensor*
   return htone_triplet_margin_loss(a, b, c, margin, p, epsilon, flag(machine), reduction, &machine->made[0]);
 }
 
+static htone_status call_alignment(Machine* machine, htone_tensor* logs, htone_tensor* targets) {
+  htone_tensor *input_lengths = tensor_in(machine), *target_lengths = tensor_in(machine);
+  const int64_t blank = integer(machine);
+  const htone_reduction reduction = byte(machine) % 6 - 1;
+  return htone_ctc_loss(logs, targets, input_lengths, target_lengths, blank, reduction, flag(machine),
+                        &machine->made[0]);
+}
+
 htone_status call_distance(Machine* machine) {
-  const uint8_t choice = byte(machine) % 7;
+  const uint8_t choice = byte(machine) % 8;
   htone_tensor *a = tensor_in(machine), *b = tensor_in(machine);
   if (choice < 3) return call_ranking(machine, choice, a, b);
+  if (choice == 7) return call_alignment(machine, a, b);
   const double p = number(machine), epsilon = number(machine);
   if (choice == 3) return htone_normalize(a, p, integer(machine), epsilon, &machine->made[0]);
   if (choice == 4) return htone_cosine_similarity(a, b, integer(machine), epsilon, &machine->made[0]);

@@ -137,11 +137,11 @@ OpCase of_one_number(OpCase given, const Shapes& shapes) {
   return given;
 }
 
-// Along the first dimension, where one of the vectors has the same number everywhere.
+// Along the first dimension. One vector is compared with several.
 OpCase broadcast_cosine_case() {
   OpCase result = cosine_case();
   result.what = "of shapes that broadcast";
-  result.shapes = {{{1, 3}, {5, 3}}, {{5, 1}, {5, 3}}};
+  result.shapes = {{{5, 1}, {5, 3}}, {{7, 3}, {7, 1}}};
   result.run = call_of_two([](const Tensor& a, const Tensor& b) { return ops::cosine_similarity(a, b, 0, 1e-8); });
   result.reference = [](const Arrays& in) {
     const Shape shape = joined(in[0].shape, in[1].shape);
@@ -300,7 +300,7 @@ OpCase cosine_embedding_case(LossReduction reduction) {
       .op = Op::kCosineEmbeddingLoss,
       .what = "of each row",
       .inputs = {{distinct()}, {uniform(-2, 2)}, sign_input()},
-      .shapes = {{{0, 3}, {0, 3}, {0}}, {{1}, {1}, {}}, {{7, 5}, {7, 5}, {7}}, {{15, 2305}, {15, 2305}, {15}}},
+      .shapes = {{{0, 3}, {0, 3}, {0}}, {{5}, {5}, {}}, {{7, 5}, {7, 5}, {7}}, {{15, 2305}, {15, 2305}, {15}}},
       .slope_terms = 8};
   result.run = [=](const Tensors& in) {
     return Tensors{ops::cosine_embedding_loss(in[0], in[1], in[2], 0.125, reduction)};

@@ -70,7 +70,7 @@ OpCase unshuffle_case(std::vector<Shapes> shapes) {
 }
 
 // The last two dimensions of three: two and one elements before and after the one, one before the other, from whose end
-// one is taken.
+// one is removed first.
 const ops::Padding kEdges = {.before = {0, 2, 1}, .after = {0, 1, -1}};
 const ops::Padding kNoEdges = {.before = {0, 0, 0}, .after = {0, 0, 0}};
 
@@ -84,7 +84,7 @@ OpCase edge_case(Op op, UnaryCall call, Source source) {
       },
       [=](Shape at, const Shape& shape) {
         at[1] = source(at[1] - 2, shape[1]);
-        at[2] = source(at[2] - 1, shape[2]);
+        at[2] = source(at[2] - 1, shape[2] - 1);
         return at;
       });
 }

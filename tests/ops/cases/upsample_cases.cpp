@@ -20,14 +20,37 @@ struct Resize {
     if (op == Op::kUpsampleNearest1d) return ops::upsample_nearest1d(x, width);
     if (op == Op::kUpsampleLinear1d) return ops::upsample_linear1d(x, width, align_corners);
     if (op == Op::kUpsampleNearest2d) return ops::upsample_nearest2d(x, height, width);
+    if (op == Op::kUpsampleBicubic2d) return ops::upsample_bicubic2d(x, height, width, align_corners);
     return ops::upsample_bilinear2d(x, height, width, align_corners);
   }
 };
+
+// Keys's kernel with a = -3/4.
+long double cubic_kernel_at(long double distance) {
+  const long double x = std::fabs(distance), a = -0.75L;
+  if (x >= 2) return 0;
+  return x < 1 ? (a + 2) * x * x * x - (a + 3) * x * x + 1 : a * (x * x * x - 5 * x * x + 8 * x - 4);
+}
+
+// The weight of an element, which also stands for all elements outside of its end.
+double cubic_weight_at(const Resize& resize, int64_t i, int64_t size, int64_t p, int64_t count) {
+  using Wide = long double;
+  const auto from = static_cast<Wide>(size), to = static_cast<Wide>(count);
+  Wide place = (static_cast<Wide>(p) + Wide{0.5}) * from / to - Wide{0.5};
+  if (resize.align_corners) place = count == 1 ? 0 : static_cast<Wide>(p) * (from - 1) / (to - 1);
+  Wide weight = cubic_kernel_at(place - static_cast<Wide>(i));
+  for (int64_t beyond = 1; beyond <= 3; ++beyond) {
+    if (i == 0) weight += cubic_kernel_at(place + static_cast<Wide>(beyond));
+    if (i == size - 1) weight += cubic_kernel_at(place - static_cast<Wide>(i + beyond));
+  }
+  return static_cast<double>(weight);
+}
 
 // The weight of element `i` of `size` at position `p` of `count`.
 double weight_at(const Resize& resize, int64_t i, int64_t size, int64_t p, int64_t count) {
   using Wide = long double;
   const auto at = static_cast<Wide>(p), from = static_cast<Wide>(size), to = static_cast<Wide>(count);
+  if (resize.op == Op::kUpsampleBicubic2d) return cubic_weight_at(resize, i, size, p, count);
   if (!resize.is_linear) return i == p * size / count ? 1 : 0;
   Wide place = std::max<Wide>(0, (at + Wide{0.5}) * from / to - Wide{0.5});
   if (resize.align_corners) place = count == 1 ? 0 : at * (from - 1) / (to - 1);
@@ -77,6 +100,7 @@ OpCase resize_case(const char* what, const Resize& resize) {
 std::vector<OpCase> upsample_cases() {
   const Op nearest1d = Op::kUpsampleNearest1d, nearest2d = Op::kUpsampleNearest2d;
   const Op linear1d = Op::kUpsampleLinear1d, bilinear2d = Op::kUpsampleBilinear2d;
+  const Op bicubic2d = Op::kUpsampleBicubic2d;
   return {resize_case("to a larger line", {nearest1d, 1, 16}),
           resize_case("to a smaller line", {nearest1d, 1, 3}),
           resize_case("to a taller image", {nearest2d, 11, 3}),
@@ -87,7 +111,11 @@ std::vector<OpCase> upsample_cases() {
           resize_case("with aligned corners to one element", {linear1d, 1, 1, true, true}),
           resize_case("to a taller image", {bilinear2d, 11, 3, true}),
           resize_case("to a wider image", {bilinear2d, 2, 301, true}),
-          resize_case("with aligned corners", {bilinear2d, 9, 4, true, true})};
+          resize_case("with aligned corners", {bilinear2d, 9, 4, true, true}),
+          resize_case("to a taller image", {bicubic2d, 11, 3, true}),
+          resize_case("to a wider image", {bicubic2d, 2, 301, true}),
+          resize_case("with aligned corners", {bicubic2d, 9, 4, true, true}),
+          resize_case("with aligned corners to one element", {bicubic2d, 1, 1, true, true})};
 }
 
 }  // namespace halftone

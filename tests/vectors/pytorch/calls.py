@@ -192,6 +192,8 @@ CALLS["huber_loss"] = lambda x, s: F.huber_loss(x[0], x[1], delta=s["delta"], re
 CALLS["bce_loss"] = lambda x, s: F.binary_cross_entropy(x[0], x[1], x[2], reduction=s["reduction"])
 CALLS["gaussian_nll_loss"] = lambda x, s: F.gaussian_nll_loss(
     x[0], x[1], x[2], full=s.get("full", False), eps=s.get("epsilon", 1e-6), reduction=s["reduction"])
+CALLS["ctc_loss"] = lambda x, s: F.ctc_loss(
+    *x, blank=s.get("blank", 0), reduction=s["reduction"], zero_infinity=s.get("zero_infinity", False))
 CALLS["margin_ranking_loss"] = lambda x, s: F.margin_ranking_loss(*x, margin=s["margin"], reduction=s["reduction"])
 CALLS["cosine_embedding_loss"] = lambda x, s: F.cosine_embedding_loss(*x, margin=s["margin"], reduction=s["reduction"])
 CALLS["triplet_margin_loss"] = lambda x, s: F.triplet_margin_loss(
@@ -326,6 +328,7 @@ def interpolate(mode):
 CALLS["upsample_nearest1d"] = CALLS["upsample_nearest2d"] = interpolate("nearest")
 CALLS["upsample_linear1d"] = interpolate("linear")
 CALLS["upsample_bilinear2d"] = interpolate("bilinear")
+CALLS["upsample_bicubic2d"] = interpolate("bicubic")
 
 
 # Tables of dtypes: the result dtype of a binary operation for each pair, with elements of 1; "error" if it raises.

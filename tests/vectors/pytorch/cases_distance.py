@@ -1,4 +1,6 @@
 """Distances, similarities and their losses: vectors of 0, equal vectors, infinities, and norms below epsilon."""
+import math
+
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -87,5 +89,40 @@ def losses():
          attributes=settings(), tolerance=2e-6, absolute=2e-6)
 
 
-for part in (directions, distances, losses):
+def alignments():
+    logs = [[[math.log(p) for p in row] for row in time] for time in (
+        ([0.5, 0.25, 0.25], [0.125, 0.5, 0.375]), ([0.25, 0.5, 0.25], [0.25, 0.25, 0.5]),
+        ([0.5, 0.375, 0.125], [0.75, 0.125, 0.125]), ([0.25, 0.5, 0.25], [0.5, 0.25, 0.25]))]
+    targets, times, lengths = tensor([[1, 1], [2, -1]], "i64"), tensor([4, 3], "i64"), tensor([2, 1], "i64")
+    for reduction in REDUCTIONS:
+        case(f"ctc_loss/{reduction}", "ctc_loss", [tensor(logs), targets, times, lengths],
+             attributes=settings(reduction), tolerance=2e-6)
+
+    def derivative(theirs):
+        """Theirs is that of the logits: the probabilities of the times that count are subtracted."""
+        counts = [t < (4, 3)[n] for t in range(4) for n in range(2) for c in range(3)]
+        given = [x for time in logs for row in time for x in row]
+        found = [g - math.exp(x) if is_counted else 0.0
+                 for g, x, is_counted in zip(theirs["gradients"][0], given, counts)]
+        return {"gradients": [found, None, None, None]}
+
+    case("ctc_loss/gradient", "ctc_loss", [leaf(logs), targets, times, lengths], attributes=settings("sum"),
+         tolerance=2e-6, absolute=1e-6, differs="ctc_loss, gradient of the log-probabilities", ours=derivative)
+    case("ctc_loss/blank 2, one sequence", "ctc_loss",
+         [tensor([time[0] for time in logs]), tensor([1, 0], "i64"), tensor(4, "i64"), tensor(2, "i64")],
+         attributes=settings(blank=2), tolerance=2e-6)
+    case("ctc_loss/empty target", "ctc_loss", [tensor(logs), targets, times, tensor([0, 1], "i64")],
+         attributes=settings("none"), tolerance=2e-6)
+    for zero_infinity in (False, True):
+        case(f"ctc_loss/too long{', zero' if zero_infinity else ''}", "ctc_loss",
+             [tensor(logs), targets, tensor([2, 3], "i64"), lengths],
+             attributes=settings("none", zero_infinity=zero_infinity), tolerance=2e-6)
+    case("ctc_loss/input longer than the times", "ctc_loss", [tensor(logs), targets, tensor([5, 3], "i64"), lengths],
+         attributes=settings())
+    case("ctc_loss/concatenated targets", "ctc_loss", [tensor(logs), tensor([1, 1, 2], "i64"), times, lengths],
+         attributes=settings(), tolerance=2e-6, differs="ctc_loss of concatenated targets, or of lengths in a list",
+         ours=error("SHAPE_MISMATCH"))
+
+
+for part in (directions, distances, losses, alignments):
     part()

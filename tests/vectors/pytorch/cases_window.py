@@ -147,9 +147,9 @@ def sizes():
         case(f"upsample_nearest2d/{label}", "upsample_nearest2d", [leaf(pixels)],
              attributes={"result": [height, width]})
         for corners in (False, True):
-            case(f"upsample_bilinear2d/{label}{', aligned corners' if corners else ''}", "upsample_bilinear2d",
-                 [leaf(pixels)], attributes={"result": [height, width], "align_corners": corners}, tolerance=1e-6,
-                 absolute=2e-6)
+            for name in ("upsample_bilinear2d", "upsample_bicubic2d"):
+                case(f"{name}/{label}{', aligned corners' if corners else ''}", name, [leaf(pixels)],
+                     attributes={"result": [height, width], "align_corners": corners}, tolerance=1e-6, absolute=4e-6)
     case("upsample_nearest1d/special", "upsample_nearest1d", [leaf([[[NAN, -INF, -0.0]]])],
          attributes={"result": [5]})
     case("upsample_nearest1d/2 to 82", "upsample_nearest1d", [tensor([[[1.0, 2.0]]])], attributes={"result": [82]},

@@ -35,6 +35,11 @@ Tensors gaussian_nll_loss(const Call& call) {
                          int32_t{call.flag("full")}, call.number("epsilon", 1e-6), reduction(call)));
 }
 
+Tensors ctc_loss(const Call& call) {
+  return results(compute(htone_ctc_loss, call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[3],
+                         call.whole("blank"), reduction(call), int32_t{call.flag("zero_infinity")}));
+}
+
 using Ranking = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, double, htone_reduction, htone_tensor**);
 
 auto ranking(Ranking function) {
@@ -113,6 +118,7 @@ Calls loss_calls() {
           {"huber_loss", huber_loss},
           {"bce_loss", bce_loss},
           {"gaussian_nll_loss", gaussian_nll_loss},
+          {"ctc_loss", ctc_loss},
           {"margin_ranking_loss", ranking(htone_margin_ranking_loss)},
           {"cosine_embedding_loss", ranking(htone_cosine_embedding_loss)},
           {"triplet_margin_loss", triplet_margin_loss},

@@ -137,9 +137,13 @@ Tensors upsample_linear1d(const Call& call) {
   return results(compute(htone_upsample_linear1d, call.inputs[0], call.list("result").at(0), align_corners(call)));
 }
 
-Tensors upsample_bilinear2d(const Call& call) {
-  const std::vector<int64_t> sizes = call.list("result");
-  return results(compute(htone_upsample_bilinear2d, call.inputs[0], sizes.at(0), sizes.at(1), align_corners(call)));
+using Resize2 = htone_status (*)(htone_tensor*, int64_t, int64_t, int32_t, htone_tensor**);
+
+auto resizing(Resize2 function) {
+  return [=](const Call& call) {
+    const std::vector<int64_t> sizes = call.list("result");
+    return results(compute(function, call.inputs[0], sizes.at(0), sizes.at(1), align_corners(call)));
+  };
 }
 
 }  // namespace
@@ -156,7 +160,8 @@ Calls window_calls() {
           {"upsample_nearest1d", adapting(htone_upsample_nearest1d)},
           {"upsample_nearest2d", adapting(htone_upsample_nearest2d)},
           {"upsample_linear1d", upsample_linear1d},
-          {"upsample_bilinear2d", upsample_bilinear2d},
+          {"upsample_bilinear2d", resizing(htone_upsample_bilinear2d)},
+          {"upsample_bicubic2d", resizing(htone_upsample_bicubic2d)},
           {"max_pool3d", pooling(htone_max_pool3d)},
           {"avg_pool3d", pooling(htone_avg_pool3d)},
           {"unfold", unfold},
