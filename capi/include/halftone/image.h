@@ -124,7 +124,7 @@ HTONE_EXPORT htone_status htone_unfold_options_init(htone_unfold_options* option
  * @param[out] out [n, c kernel_h kernel_w, positions], or without n; the positions of a window are counted row by row,
  *   as many as htone_conv2d has; dtype of input; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact; the gradient is htone_fold.
  * @source torch.nn.functional.unfold.
  * @since 0.1
@@ -140,7 +140,7 @@ HTONE_API htone_status htone_unfold(htone_tensor* input, int64_t kernel_h, int64
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out [n, c, height, width], or without n; dtype of input; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision sums in FP32 (f64: double) in the order of the window's elements, one rounding.
  * @source torch.nn.functional.fold.
  * @since 0.1

@@ -123,9 +123,9 @@ std::vector<OpCase> ctc_cases() {
   for (const LossReduction reduction : {LossReduction::kMean, LossReduction::kSum, LossReduction::kNone}) {
     cases.push_back(ctc_case(reduction, {5, 4, 5}, {2, 1, 0}, small));
   }
-  cases.push_back(ctc_case(LossReduction::kNone, {0}, {0}, {{{2, 0, 3}, {0, 2}, {0}, {0}}}));
-  cases.push_back(ctc_case(LossReduction::kNone, {4}, {0}, {{{5, 3, 2305}, {3, 0}, {3}, {3}}}));
-  cases.push_back(ctc_case(LossReduction::kNone, {1}, {0}, {{{1, 1, 1}, {1, 0}, {1}, {1}}}, 0));
+  cases.back().shapes.push_back({{2, 0, 3}, {0, 2}, {0}, {0}});
+  cases.push_back(ctc_case(LossReduction::kNone, {4}, {0}, {{{5, 3, 2305}, {3, 1}, {3}, {3}}}));
+  cases.push_back(ctc_case(LossReduction::kNone, {1}, {0}, {{{1, 1, 1}, {1, 1}, {1}, {1}}}, 0));
   return cases;
 }
 
