@@ -74,7 +74,7 @@ void require_batch(const Tensor& logs, const Tensor& targets) {
   }
 }
 
-// What lies beyond a target's length is padding of any value: it becomes 0.
+// Elements beyond a target's length are padding of any value: they become 0.
 Tensor without_padding(const Tensor& targets, const Tensor& lengths) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < targets.size(1); ++i) places.push_back(i);
