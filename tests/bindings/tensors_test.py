@@ -169,6 +169,23 @@ class InPlace(Values):
         with self.assertRaisesRegex(RuntimeError, "add_: this tensor is part of a recorded computation"):
             (x * 2).add_(1)
 
+    def test_with_an_operator_that_a_view_would_not_see_is_refused(self):
+        weight, x = ht.tensor([1.0, 2.0], requires_grad=True), ht.zeros(2, 2)
+        row, recorded = x[0], (weight * 2).reshape(1, 2)
+        part, needed = recorded[0], ht.relu(weight)
+        array = np.zeros(2, np.float32)
+        lent = ht.from_numpy(array)
+        for target in (row, x, part, recorded, needed, lent):
+            for symbol, call in (("+", "__iadd__"), ("*", "__imul__"), ("**", "__ipow__")):
+                with self.subTest(symbol), self.assertRaises(RuntimeError) as raised:
+                    getattr(target, call)(weight)
+                self.assertIn(f"write x = x {symbol} y in place of x {symbol}= y", str(raised.exception))
+        self.assertEqual((x.tolist(), part.tolist(), array.tolist()), ([[0.0, 0.0]] * 2, [2.0, 4.0], [0.0, 0.0]))
+        del row, part
+        x += weight
+        recorded += weight
+        self.assertEqual((x.tolist(), recorded.tolist()), ([[1.0, 2.0]] * 2, [[3.0, 6.0]]))
+
 
 class Methods(Values):
     def test_of_shapes_are_those_of_numpy(self):

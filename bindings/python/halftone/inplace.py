@@ -1,5 +1,6 @@
 """Operations that write into a tensor's memory, with a name that ends in _, and `x += y`. The library records none of
-them: while operations are recorded, a tensor that requires a gradient is not written.
+them: while operations are recorded, a tensor that requires a gradient is not written, and `x += y` makes a new tensor
+if nothing else can see the memory of x.
 """
 
 from . import arithmetic, dtypes
@@ -66,7 +67,7 @@ def _become(target, result):
 
 def operator(name):
     """`x += y` and its like. While it must be recorded the object becomes the new tensor, so that all names of the
-    object see the change; views of the old one do not.
+    object see the change.
     """
     symbol = {"add": "+=", "sub": "-=", "mul": "*=", "div": "/="}[name]
     out_of_place, in_place = getattr(Tensor, name), _IN_PLACE[name]
@@ -76,7 +77,7 @@ def operator(name):
         if made is None and number(other) is None:
             return NotImplemented
         if records(self, made):
-            return _recorded(symbol, self, out_of_place(self, other))
+            return _recorded(symbol, self, out_of_place, other)
         if made is None:
             return _store(symbol, self, out_of_place(self, other))
         in_place(self, made)
@@ -92,15 +93,27 @@ def operator_of(function):
     def apply(self, other):
         if as_tensor(other, self) is None and number(other) is None:
             return NotImplemented
-        result = function(self, other)
-        return _recorded(symbol, self, result) if records(self, other) else _store(symbol, self, result)
+        if records(self, other):
+            return _recorded(symbol, self, function, other)
+        return _store(symbol, self, function(self, other))
 
     return apply
 
 
-def _recorded(symbol, target, result):
+def _check_unshared(symbol, target):
+    """A view of the memory, or its base, would keep the old values."""
+    if target.is_shared():
+        raise RuntimeError(f"{symbol}: the write has to be recorded, but other tensors, backward or the owner of a "
+                           "buffer use the memory of this tensor and would not see it; write "
+                           f"x = x {symbol[:-1]} y in place of x {symbol} y, and make the whole of a view anew with "
+                           "where, cat or stack")
+
+
+def _recorded(symbol, target, function, other):
     if target.requires_grad and is_leaf(target):
         check_writable(symbol, target)
+    _check_unshared(symbol, target)  # before the operation, which may save the tensor for its own backward
+    result = function(target, other)
     _check_kind(symbol, target, result)
     if result.shape != target.shape:
         raise ValueError(f"{symbol}: other must broadcast to {target.shape}, but the result has shape {result.shape}")

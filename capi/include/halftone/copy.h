@@ -49,6 +49,17 @@ HTONE_API htone_status htone_tensor_contiguous(htone_tensor* tensor, htone_tenso
  */
 HTONE_API htone_status htone_tensor_is_contiguous(htone_tensor* tensor, int32_t* out_is_contiguous);
 
+/** Returns whether a write to the memory of a tensor could be seen elsewhere: by another tensor over it, such as a
+ * view, by a graph that saved it for backward, by a program to which it was lent, or by the caller whose buffer it is.
+ * A language whose `x += y` makes a new tensor while operations are recorded refuses it there.
+ *
+ * @param[in] tensor borrowed.
+ * @param[out] out_is_shared 1 or 0; 0 for a tensor without elements.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_tensor_is_shared(htone_tensor* tensor, int32_t* out_is_shared);
+
 /** Converts a tensor to a dtype and moves it to a device. Where the tensor requires a gradient and dtype is f64, f32,
  * f16 or bf16, the result is recorded; its gradient returns to the tensor's dtype and device.
  *

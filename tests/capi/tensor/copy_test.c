@@ -147,6 +147,29 @@ static void memory_that_is_shared_by_elements_is_not_written(void** state) {
   assert_ok(htone_tensor_copy_from(make_ramp(HTONE_F32, 2, 2, 3), rows));
 }
 
+static int is_shared(htone_tensor* tensor) {
+  int32_t answer = -1;
+  assert_ok(htone_tensor_is_shared(tensor, &answer));
+  return answer;
+}
+
+static void a_tensor_is_shared_if_a_write_to_it_is_seen_elsewhere(void** state) {
+  (void)state;
+  float buffer[2] = {0};
+  htone_tensor *x = make_ramp(HTONE_F32, 2, 2, 3), *row = NULL, *borrowed = NULL;
+  assert_int_equal(is_shared(x), 0);
+  assert_ok(htone_slice(x, 0, 0, 1, 1, &row));
+  assert_int_equal(is_shared(x) + is_shared(row), 2);
+  assert_ok(htone_tensor_release(row));
+  assert_int_equal(is_shared(x), 0);
+  htone_tensor* product = apply2(htone_mul, x, leaf(make_ramp(HTONE_F32, 1, 3)));
+  assert_int_equal(is_shared(x), 1); /* backward of the product needs it */
+  assert_int_equal(is_shared(product), 0);
+  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 1, (const int64_t[]){2}, buffer, NULL, NULL, &borrowed));
+  assert_int_equal(is_shared(keep_tensor(borrowed)), 1);
+  assert_int_equal(is_shared(make_ramp(HTONE_F32, 2, 0, 3)), 0);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_clone_has_memory_of_its_own),
@@ -157,6 +180,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a14_a_tensor_may_be_written_from_its_own_memory),
       cmocka_unit_test(writes_that_autograd_would_miss_are_refused),
       cmocka_unit_test(memory_that_is_shared_by_elements_is_not_written),
+      cmocka_unit_test(a_tensor_is_shared_if_a_write_to_it_is_seen_elsewhere),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -105,7 +105,7 @@ htone_status read_tensor(Machine* machine) {
 
 htone_status describe_tensor(Machine* machine) {
   int64_t sizes[kMaxDims], count = 0;
-  int32_t ndim = 0, requires_grad = 0;
+  int32_t ndim = 0, requires_grad = 0, is_shared = 0;
   double item = 0;
   htone_dtype dtype = 0;
   htone_tensor* tensor = tensor_in(machine);
@@ -115,6 +115,7 @@ htone_status describe_tensor(Machine* machine) {
   htone_tensor_numel(tensor, &count);
   htone_tensor_dtype(tensor, &dtype);
   htone_tensor_requires_grad(tensor, &requires_grad);
+  htone_tensor_is_shared(tensor, &is_shared);
   return htone_tensor_item(tensor, &item);
 }
 
