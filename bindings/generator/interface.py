@@ -5,6 +5,7 @@
 
 halftone_api.i     the enumerations, structures, classes and functions for SWIG
 texts.py           the texts of the enumerations
+names.py           the Python names of what messages of the library mention
 operations.py      the names of the functions that are methods of a tensor in Python, too
 reached.json       the name by which each C function is reached, and for the others why there is none
 """
@@ -192,6 +193,7 @@ def main() -> int:
     (options.folder / "operations.py").write_text(operations_text(interface.calls), encoding="utf-8")
     (options.folder / "texts.py").write_text(python_docs.enumeration_texts(interface.api, interface.words),
                                              encoding="utf-8")
+    (options.folder / "names.py").write_text(interface.words.module(), encoding="utf-8")
     reached = {"reached": interface.reached, "left_out": interface.left_out}
     (options.folder / "reached.json").write_text(json.dumps(reached, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -209,7 +209,7 @@ class Exceptions(Counted):
     def test_an_error_of_the_library_inside_keeps_its_class(self):
         layer = nn.ReLU()
         layer.add_forward_pre_hook(lambda module, inputs: ht.add(inputs[0], ht.tensor([1.0] * 3)))
-        with self.assertRaisesRegex(ht.ShapeMismatchError, "htone_add"):
+        with self.assertRaisesRegex(ht.ShapeMismatchError, "^add: "):
             layer(ht.tensor([1.0, 2.0]))
 
 

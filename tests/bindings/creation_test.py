@@ -65,7 +65,7 @@ class Creation(unittest.TestCase):
         self.assertEqual(ht.tensor([0.1], dtype="f64").item(), 0.1)
         self.assertTrue(ht.tensor([1.0], requires_grad=True).requires_grad)
         for wrong, error, text in (([1, "a"], TypeError, "tensor: data must be numbers, .* got str 'a'"),
-                                   ([1, None], TypeError, "got None"), ({}, TypeError, r"got dict \{\}"),
+                                   ([1, None], TypeError, "got None"), ({}, TypeError, r"got dict"),
                                    ([2**63], OverflowError, "an int that 64 bits cannot hold"),
                                    ([[1], [1, 2]], ValueError, "a list of 2 beside one of 1")):
             with self.assertRaisesRegex(error, text):
@@ -285,9 +285,9 @@ class Files(unittest.TestCase):
         self.assertEqual(self.plain(ht.load(self.path)), {"x": ("f32", [1.0, 1.0])})
 
     def test_refuse_other_objects(self):
-        for value, text in (({"a": [set()]}, r"save: obj\['a'\]\['0'\] must be a Tensor, a Module, a number, .* got set set\(\)"),
+        for value, text in (({"a": [set()]}, r"save: obj\['a'\]\['0'\] must be a Tensor, a Module, a number, .* got set"),
                             (ht.float32, "save: obj must be"),
-                            ({(1, 2): 3}, r"save: obj has a key that is no str or number, got tuple \(1, 2\)")):
+                            ({(1, 2): 3}, r"save: obj has a key that is no str or number, got tuple")):
             with self.assertRaisesRegex(TypeError, text):
                 ht.save(value, self.path)
         self.assertFalse(os.path.exists(self.path))

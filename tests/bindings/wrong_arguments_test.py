@@ -6,6 +6,7 @@ Each generated function is called with the usual values of calls/fixture.py, of 
 """
 
 import inspect
+import math
 import os
 import sys
 import tempfile
@@ -26,8 +27,12 @@ WRONG = {"None": None, "str": "x\0", "object": object(), "list": [object()], "fl
 # Values of a type that are right, which other names of WRONG are not.
 RIGHT = {"double": {"float", "large"}, "Callback&": {"function"}, "CallbackOrNone&": {"function"},
          "const Memory&": {"bytes"}, "const Texts&": {"set"}}
+# Values that the binding passes on, and that most functions of C refuse.
+OF_C = {"int32_t": [-5], "int64_t": [-5], "double": [math.nan, -math.inf], "const Integers&": [[-7], [1] * 9],
+        "const IntegersOrNone&": [[-7], [1] * 9], "const char*": ["no such thing"]}
 # Words of C, C++ and SWIG.
-FOREIGN = ("in method", "argument 1", "of type '", "ht::", "Swig", "SWIG", "proxy", " *", "_halftone", "NULL")
+OF_BINDINGS = ("of type '", "ht::", "Swig", "SWIG", "proxy", "htone_", "HTONE_")
+FOREIGN = (*OF_BINDINGS, "in method", "argument 1", " *", "_halftone", "NULL")
 
 
 class Calls(Program):
@@ -64,6 +69,21 @@ class Calls(Program):
         texts = {item.name: self.argument(call, item, {}) for item in call.parameters}
         given = {name: eval(text, self.names) for name, text in texts.items() if text is not None}
         return function, [self.object_of(call)] if call.kind == "method" else [], given
+
+    def refused_by_c(self, call, item):
+        """Values of a parameter that are right in Python."""
+        kind = passed_type(item)
+        if isinstance(getattr(ht, kind, None), type):
+            return [99]  # no value of the enumeration
+        if kind.endswith("*") and kind != "const char*":
+            return [self.closed(eval(self.argument(call, item, {}) or "None", self.names))]
+        return OF_C.get(kind, [])
+
+    @staticmethod
+    def closed(thing):
+        if thing is not None and thing is not ht.default_device():
+            thing.close()
+        return thing
 
     def object_of(self, call):
         row, kind = call.function["arguments"][0], self.kind(call)
@@ -111,6 +131,20 @@ class Messages(unittest.TestCase):
                     self.refused(self.name(call), item.name, kinds, function, owner, given)
         self.assertGreater(self.count, 10000)
 
+    def test_of_c_have_the_words_of_python(self):
+        count = 0
+        for call, function, owner, usual in self.calls:
+            for item in call.parameters:
+                for value in self.program.refused_by_c(call, item):
+                    try:
+                        function(*owner, **{**usual, item.name: value})
+                    except ht.HalftoneException as error:
+                        count += 1
+                        with self.subTest(function=self.name(call), argument=item.name, given=type(value).__name__):
+                            self.assertTrue(str(error).startswith(f"{self.name(call)}: "), str(error))
+                            self.assertEqual([word for word in FOREIGN if word in str(error)], [], str(error))
+        self.assertGreater(count, 1000)
+
     def test_say_what_is_expected_and_what_was_given(self):
         linear, device = ht.Module.linear, ht.default_device()
         x = ht.tensor([1.0])
@@ -143,17 +177,22 @@ class Messages(unittest.TestCase):
                 self.refused(name, "self must be a", TypeError, function, [object()], usual)
 
     def test_of_code_by_hand_have_no_foreign_words(self):
-        """The functions and methods that are written in Python are called with wrong arguments alone."""
+        """The functions and methods that are written in Python are called with wrong arguments alone: those of the
+        binding, and tensors and numbers that C refuses.
+        """
+        closed = ht.tensor([1.0])
+        closed.close()
+        values = [*WRONG.values(), -5, math.nan, closed, ht.ones(2, 3), ht.tensor([[True]])]
         places = [ht, ht.nn, *(value for value in vars(ht).values() if inspect.isclass(value))]
         functions = {id(value): value for place in places for name, value in list(vars(place).items())
                      if inspect.isfunction(value) and not name.startswith("_")}
         for function in functions.values():
-            for arguments in [[value] * count for value in WRONG.values() for count in (1, 2, 3)]:
+            for arguments in [[value] * count for value in values for count in (1, 2, 3)]:
                 try:
                     function(*arguments)
                 except Exception as error:
                     with self.subTest(function.__qualname__, given=repr(arguments)[:60]):
-                        self.assertEqual([word for word in FOREIGN[2:7] if word in str(error)], [], str(error))
+                        self.assertEqual([word for word in OF_BINDINGS if word in str(error)], [], str(error))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import difflib
 
 from . import halftone as _generated
+from .checks import describe
 from .enums import ENUMERATIONS
 
 # Functions that are called for others, whose names the user has written.
@@ -14,7 +15,6 @@ _ADVICE = {("Tensor", "Parameter"): "; its tensor is the attribute `tensor`",
            ("Tensor", "ndarray"): "; halftone.tensor() copies an array, and halftone.from_numpy() shares its memory",
            ("Parameter", "Tensor"): "; Parameter() makes one of a tensor",
            ("Parameters", "Module"): "; Parameters.from_module() makes them of a module"}
-_LONGEST = 60
 
 
 def function_name(symbol):
@@ -29,22 +29,6 @@ def function_name(symbol):
 
 def _with_article(noun):
     return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"
-
-
-def describe(value):
-    """The type and the value of a simple object, and of any other the type alone."""
-    if value is None:
-        return "None"
-    kind = type(value)
-    if kind.__name__ in ENUMERATIONS:
-        return f"{kind.__name__}.{getattr(value, 'name', value)}"
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"{kind.__name__} of {value.bit_length()} bits"
-    is_scalar = kind.__module__ == "numpy" and getattr(value, "shape", None) == ()
-    if not is_scalar and not isinstance(value, (bool, int, float, complex, str, bytes)):
-        return kind.__name__
-    text = str(value) if is_scalar else repr(value)
-    return f"{kind.__name__} {text if len(text) <= _LONGEST else text[:_LONGEST] + '...'}"
 
 
 def _exception_class(cause, given, expected):

@@ -3,25 +3,42 @@
 import operator
 import sys
 
+from .enums import ENUMERATIONS
+from .errors import InvalidHandleError
 from .halftone import Parameter, Tensor
 
 _LONGEST = 60
+_SIMPLE = (bool, int, float, complex, str, bytes, slice, range)
 
 
-def got(value):
-    """A value as error messages show it: "str 'a'", "Tensor of shape (2, 3)"."""
-    kind = type(value).__name__
+def describe(value):
+    """A value as messages show it: the type and the value of a simple object, and of any other the type alone."""
     if value is None:
         return "None"
+    kind = type(value)
+    if kind.__name__ in ENUMERATIONS:
+        return f"{kind.__name__}.{getattr(value, 'name', value)}"
     if isinstance(value, Tensor):
-        return f"Tensor of shape {value.shape}"
-    text = repr(value)
-    return f"{kind} {text}" if len(text) <= _LONGEST else f"{kind} {text[:_LONGEST]}..."
+        return _described_tensor(value, kind.__name__)
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"{kind.__name__} of {value.bit_length()} bits"
+    is_scalar = kind.__module__ == "numpy" and getattr(value, "shape", None) == ()
+    if not is_scalar and not isinstance(value, _SIMPLE):
+        return kind.__name__
+    text = str(value) if is_scalar else repr(value)
+    return f"{kind.__name__} {text if len(text) <= _LONGEST else text[:_LONGEST] + '...'}"
+
+
+def _described_tensor(value, kind):
+    try:
+        return f"{kind} of shape {value.shape}"
+    except InvalidHandleError:
+        return f"closed {kind}"
 
 
 def wrong(function, argument, expected, value):
     """Makes the TypeError of an argument of another type."""
-    return TypeError(f"{function}: {argument} must be {expected}, got {got(value)}")
+    return TypeError(f"{function}: {argument} must be {expected}, got {describe(value)}")
 
 
 def integer(function, argument, value):
@@ -49,9 +66,13 @@ def integers(function, argument, value):
     return tuple(integer(function, argument, item) for item in value)
 
 
-def sizes(function, argument, given):
-    """The ints of `*given`, which may be one sequence of them."""
-    return integers(function, argument, given[0] if len(given) == 1 else given)
+def sizes(function, argument, given, named=None):
+    """The ints of `*given`, which may be one sequence of them, or of the argument by its name."""
+    if named is None:
+        return integers(function, argument, given[0] if len(given) == 1 else given)
+    if given:
+        raise TypeError(f"{function}: {argument} is given twice, by its place and by its name")
+    return integers(function, argument, named)
 
 
 def dims(function, value):
@@ -79,16 +100,16 @@ def is_numpy_number(value):
     return numpy is not None and isinstance(value, numpy.generic)
 
 
-_NUMBERS = frozenset((bool, int, float))
+NUMBERS = frozenset((bool, int, float))
 
 
 def number(value):
     """A bool, an int or a float of Python's own types, from one of them or of numpy; None for other objects."""
-    if type(value) in _NUMBERS:
+    if type(value) in NUMBERS:
         return value
     if is_numpy_number(value):
         made = value.item()
-        return made if type(made) in _NUMBERS else None
+        return made if type(made) in NUMBERS else None
     return None
 
 

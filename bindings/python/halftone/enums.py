@@ -33,9 +33,9 @@ globals().update(ENUMERATIONS)
 __all__ = sorted(ENUMERATIONS)
 
 
-def from_value(name, value):
-    """Makes the member of a value; one of a newer library stays a plain integer. Called by the wrapper."""
-    return ENUMERATIONS[name]._value2member_map_.get(value, value)
+def members(name):
+    """The members of an enumeration by their values. Called by the wrapper."""
+    return ENUMERATIONS[name]._value2member_map_
 
 
 # Names of numpy and PyTorch.

@@ -12,7 +12,7 @@ __all__ = ["DtypeMismatchError", "HalftoneException", "InvalidArgumentError", "I
 
 
 class HalftoneException(Exception):
-    """A failed call; `status` is a Status, the text is the library's message."""
+    """A failed call; `status` is a Status, the text is the library's message in Python's words."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -84,13 +84,16 @@ def _take(number):
     return exception
 
 
-def from_status(status, message, native_code=0):
-    """Makes the exception for a status; an unknown status of a newer library stays a plain integer. The exception of a
-    callback is that itself. If the library has put its own error in place of it, such as one that names a rank, it
-    becomes the cause of that. Called by the wrapper.
+def from_status(status, message, native_code, symbol):
+    """Makes the exception for a status of a function of the wrapper; an unknown status of a newer library stays a plain
+    integer. The exception of a callback is that itself. If the library has put its own error in place of it, such as
+    one that names a rank, it becomes the cause of that. Called by the wrapper.
     """
     if native_code in _pending:
         return _take(native_code)
+    from .words import in_python
+
+    message = in_python(symbol, message)
     known = Status(status) if status in Status._value2member_map_ else status
     if known == Status.INVALID_HANDLE:
         message += "; the object was closed, or a scope() that made it has ended"

@@ -7,7 +7,7 @@ PyTorch an integer is applied before the picks: only a slice between them moves 
 
 from . import buffers, dtypes
 from . import halftone as _generated
-from .checks import got, is_array, number
+from .checks import describe, is_array, number
 from .enums import Dtype
 from .halftone import Tensor
 from .inplace import check_writable
@@ -50,7 +50,7 @@ def _index_tensor(self, item):
     """A tensor of indices or a mask, from a tensor, an array or a list."""
     if not isinstance(item, Tensor) and not is_array(item) and not isinstance(item, (list, range)):
         raise IndexError("an index must be an int, a slice, None, ..., a list or a tensor of ints or bools, got "
-                         + got(item))
+                         + describe(item))
     if not isinstance(item, Tensor):
         made = buffers.tensor(item, device=self.device)
         item = made if made.numel() or made.dtype != Dtype.F32 else _generated.cast(made, Dtype.I64)  # an empty list
@@ -98,7 +98,7 @@ def _sliced(view, dim, key, flips):
     try:
         start, stop, step = key.indices(view.shape[dim])
     except TypeError:
-        raise TypeError(f"index: a slice must have ints or None, got {got(key)}") from None
+        raise TypeError(f"index: a slice must have ints or None, got {describe(key)}") from None
     if step < 0:
         count = len(range(start, stop, step))
         flips.append(dim)
@@ -220,7 +220,7 @@ def _value(target, value):
         return Tensor.full(target.device, target.dtype, (), plain)
     if isinstance(value, (list, tuple)):
         return buffers.tensor(value, target.dtype, target.device)
-    raise TypeError(f"x[...] = value: value must be a Tensor, a number, an array or a list, got {got(value)}")
+    raise TypeError(f"x[...] = value: value must be a Tensor, a number, an array or a list, got {describe(value)}")
 
 
 def _fitted(value, shape):

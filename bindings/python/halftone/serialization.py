@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from . import halftone as _generated
-from .checks import got, wrong
+from .checks import describe, wrong
 from .devices import device_of
 from .halftone import Context, Module, Parameter, StateDict, Tensor
 from .modules import state_of
@@ -50,7 +50,7 @@ class _Writer:
 
     def key(self, key, path):
         if type(key) not in _PLAIN:
-            raise TypeError(f"save: {self.place(path)} has a key that is no str or number, got {got(key)}")
+            raise TypeError(f"save: {self.place(path)} has a key that is no str or number, got {describe(key)}")
         return key
 
     def describe_tensor(self, value, path):

@@ -20,7 +20,7 @@ it belongs to the default one.";
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    ht::raise(error);
+    ht::raise(error, "$symname");
     SWIG_fail;
   }
   if (PyErr_Occurred()) SWIG_fail;

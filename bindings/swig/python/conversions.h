@@ -9,12 +9,13 @@
 
 namespace ht {
 
-inline void raise(const halftone_bindings::StatusError& error) {
+// Raises the exception of a failed call of a function of the wrapper.
+inline void raise(const halftone_bindings::StatusError& error, const char* function) {
   // A message may quote a name from the caller, so it may not be valid UTF-8.
   const Object message(PyUnicode_DecodeUTF8(error.info.message, Py_ssize_t(strlen(error.info.message)), "replace"));
   if (!message) return;
-  const Object raised(call_python("halftone.errors", "from_status", "iOi", int(error.info.status), message.get(),
-                                  int(error.info.native_code)));
+  const Object raised(call_python("halftone.errors", "from_status", "iOis", int(error.info.status), message.get(),
+                                  int(error.info.native_code), function));
   if (raised) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
 }
 
@@ -164,7 +165,9 @@ inline bool to_any_handle(PyObject* object, const Place& place, void** out) {
 // objects for members, such as numpy's dtypes.
 template <class Enumeration>
 bool to_enumeration(PyObject* object, const char* name, const Place& place, Enumeration* out) {
-  static PyObject* const kind = call_python("halftone.enums", "enumeration", "s", name);
+  // No static initializer: it would hold a lock while another thread takes the GIL.
+  static PyObject* kind = nullptr;
+  if (kind == nullptr) kind = call_python("halftone.enums", "enumeration", "s", name);
   const bool is_plain = reinterpret_cast<PyObject*>(Py_TYPE(object)) == kind || PyLong_CheckExact(object);
   const Object found(is_plain ? nullptr : call_python("halftone.enums", "member", "sO", name, object));
   PyObject* const number = is_plain ? object : found.get();
@@ -175,8 +178,16 @@ bool to_enumeration(PyObject* object, const char* name, const Place& place, Enum
   return true;
 }
 
-inline PyObject* from_enumeration(const char* name, int value) {
-  return call_python("halftone.enums", "from_value", "si", name, value);
+// The member of a value; one of a newer library stays a plain integer.
+template <class Enumeration>
+PyObject* from_enumeration(const char* name, Enumeration value) {
+  static PyObject* members = nullptr;
+  if (members == nullptr) members = call_python("halftone.enums", "members", "s", name);
+  Object number(members == nullptr ? nullptr : PyLong_FromLong(long(value)));
+  PyObject* const found = number ? PyDict_GetItemWithError(members, number.get()) : nullptr;
+  if (found == nullptr) return PyErr_Occurred() == nullptr ? number.release() : nullptr;
+  Py_INCREF(found);
+  return found;
 }
 
 inline PyObject* from_integers(const Integers& integers) {

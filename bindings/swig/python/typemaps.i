@@ -28,7 +28,7 @@ using TextOrNone = const char*;
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    ht::raise(error);
+    ht::raise(error, "$symname");
     SWIG_fail;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
@@ -116,7 +116,7 @@ using TextOrNone = const char*;
 %typemap(in) ht::TYPE {
   if (!ht::to_enumeration($input, #TYPE, HT_PLACE("$symname", "$1_name"), &$1)) SWIG_fail;
 }
-%typemap(out) ht::TYPE "$result = ht::from_enumeration(\"TYPE\", int($1));"
+%typemap(out) ht::TYPE "$result = ht::from_enumeration(\"TYPE\", $1);"
 %enddef
 
 %define %halftone_structure(TYPE)
