@@ -17,6 +17,8 @@ Each Python object owns its native object. It is released when the object is col
 An enumeration's member may be given by its name: dtype="bf16".
 """
 
+import importlib
+
 from . import enums, errors
 from . import halftone as _generated
 from .enums import *  # noqa: F403: their names are those of the C headers
@@ -46,8 +48,7 @@ from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .interrupts import watch_interrupts  # noqa: E402
 from .devices import default_device, set_default_device  # noqa: E402
 from .dtypes import CONSTANTS, TYPES_OF_PYTHON, finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: E402
-from . import cuda, nn, optim, amp, utils  # noqa: E402
-from .utils.data import DataLoader, TensorDataset  # noqa: E402
+from . import cuda, nn  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
 inplace.add_methods()
@@ -61,3 +62,19 @@ __all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, *(name for name in regist
            "autocast", "cuda", "default_device", "deferred_init", "detect_anomaly", "finfo", "from_buffer",
            "from_dlpack", "from_numpy", "get_default_dtype", "iinfo", "keep", "nn", "no_grad", "optim", "scope",
            "set_default_device", "set_default_dtype", "tensor", "utils", "watch_interrupts"]
+
+# Parts that a program may not need, and the module of each: they load others of Python, such as concurrent.futures.
+_LATER = {"amp": "amp", "optim": "optim", "utils": "utils", "DataLoader": "utils.data", "TensorDataset": "utils.data"}
+
+
+def __getattr__(name):
+    """Loads a part at its first use."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    globals()[name] = module if name == _LATER[name] else getattr(module, name)
+    return globals()[name]
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

@@ -2,8 +2,6 @@
 that make its objects. A class of a user that derives from one has free attributes.
 """
 
-import difflib
-
 from . import halftone as _generated
 from .errors import InvalidHandleError
 
@@ -42,6 +40,8 @@ def _describe(self):
 def _set_attribute(self, name, value):
     kind = type(self)
     if kind in _CLASSES and not name.startswith("_") and name != "this" and not hasattr(kind, name):
+        import difflib  # here, since it takes a millisecond of each start of a program
+
         known = [other for other in dir(kind) if not other.startswith("_") and other != "thisown"]
         close = difflib.get_close_matches(name, known, 1)
         advice = f"; did you mean {close[0]}?" if close else ""

@@ -11,7 +11,7 @@ from .enums import Dtype
 from .errors import InvalidArgumentError
 from .halftone import Parameter, Tensor
 
-_EXACT = 2**53  # C receives numbers as doubles
+EXACT = 2**53  # C receives numbers as doubles
 _SMALL = 128  # every integer dtype but u8 holds the numbers from -128 to 127
 
 
@@ -26,10 +26,10 @@ def as_tensor(value, beside):
     return buffers.tensor(value, device=beside.device) if is_array(value) else None
 
 
-def scalar(name, value, beside):
+def scalar(name, value, beside, argument="other"):
     """A tensor without dimensions of a number, in the dtype that the number has beside a tensor."""
     dtype = dtypes.number_dtype(value, beside.dtype)
-    dtypes.checked_number(name, "other", value, dtype)
+    dtypes.checked_number(name, argument, value, dtype)
     return buffers.tensor(value, dtype, beside.device)
 
 
@@ -41,7 +41,7 @@ def operand(name, argument, value, beside):
     plain = number(value)
     if plain is None:
         raise wrong(name, argument, "a Tensor or a number", value)
-    return scalar(name, plain, beside)
+    return scalar(name, plain, beside, argument)
 
 
 def operands(name, first, second):
@@ -55,26 +55,23 @@ def operands(name, first, second):
     return tuple(operand(name, argument, value, beside) for argument, value in both.items())
 
 
-def _is_exact(input, value):
-    """True if arithmetic with a double gives PyTorch's dtype and values."""
-    kind = type(value)
-    if kind is float:  # beside integers a float makes a float, which C refuses for fractions only
-        return not value.is_integer() or input.dtype in dtypes.FLOATS
-    if kind is bool:
-        return input.dtype != Dtype.BOOL
-    return -_SMALL <= value < _SMALL or input.dtype in dtypes.FLOATS
-
-
 def _with_number(name):
-    """Arithmetic of a tensor and a number: C's function with a double where that is exact."""
+    """Arithmetic of a tensor and a number: C's function with a double where that gives PyTorch's dtype and values."""
     apply, with_tensor = getattr(_generated, f"{name}_scalar"), getattr(_generated, name)
 
     def made(input, value):
-        if _is_exact(input, value):
+        kind = type(value)
+        if kind is float:  # beside integers a float makes a float, which C refuses for fractions only
+            is_exact = not value.is_integer() or input.dtype in dtypes.FLOATS
+        elif kind is bool:
+            is_exact = input.dtype != Dtype.BOOL
+        else:
+            is_exact = -_SMALL <= value < _SMALL or input.dtype in dtypes.FLOATS
+        if is_exact:
             try:
                 return apply(input, value)
             except InvalidArgumentError:
-                if type(value) is not float or input.dtype in dtypes.FLOATS:
+                if kind is not float or input.dtype in dtypes.FLOATS:
                     raise
         return with_tensor(input, scalar(name, value, input))
 
@@ -86,7 +83,7 @@ def _compared_with_number(name):
     apply, with_tensor = getattr(_generated, f"{name}_scalar"), getattr(_generated, name)
 
     def made(input, value):
-        if type(value) is int and abs(value) > _EXACT and input.dtype not in dtypes.FLOATS:
+        if type(value) is int and abs(value) > EXACT and input.dtype not in dtypes.FLOATS:
             if -(2**63) <= value < 2**63:
                 return with_tensor(input, buffers.tensor(value, Dtype.I64, input.device))
             value = math.copysign(math.inf, value)  # beyond every element

@@ -2,7 +2,7 @@
 
 from . import arithmetic, buffers, division, indexing, inplace
 from . import halftone as _generated
-from .checks import number
+from .checks import NUMBERS, number
 from .dtypes import BITS, FLOATS
 from .enums import DeviceType, Dtype, Status
 from .errors import HalftoneException
@@ -15,7 +15,7 @@ def _operator(name, with_tensor, apply_number):
     def operator(self, other):
         if isinstance(other, Tensor):
             return with_tensor(self, other)
-        plain = number(other)
+        plain = other if type(other) in NUMBERS else number(other)  # without a call, since it is the usual case
         if plain is not None:
             return apply_number(self, plain)
         made = as_tensor(other, self)
