@@ -14,9 +14,9 @@ set(HALFTONE_FULL_TESTS
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
 # And tests of the checks themselves, which plant faults in copies of the tree; second compilations: of a binding, and by
-# nvcc; and PyTorch's examples, whose package has 540 MB.
+# nvcc; and PyTorch's examples and operator tests, which install it.
 set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults|package\\.cuda_plugin|"
-    "bindings\\.python_(stable_wheel|torch_docstrings)")
+    "bindings\\.python_(opinfo|stable_wheel|torch_docstrings)")
 list(JOIN HALFTONE_NIGHTLY_TESTS "" HALFTONE_NIGHTLY_TESTS)
 
 # GoogleTest's filter for those of a room.

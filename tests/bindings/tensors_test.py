@@ -76,6 +76,7 @@ class Operators(Values):
         self.assertEqual([x[0].item(), int(x[1]), (x * 1).max().item()], [large, -large, large])
         self.assertEqual((ht.tensor([3, -3]) ** 39).tolist(), [3**39, -(3**39)])
         self.assertEqual((ht.tensor([3, -2, 5]) ** ht.tensor([39, 63, 0])).tolist(), [3**39, -(2**63), 1])
+        self.assertEqual((ht.tensor([2, -1, 1, 0]) ** ht.tensor([-1, -3, -2, -1])).tolist(), [0, -1, 1, 0])
 
     def test_refuse_a_number_that_the_dtype_lacks(self):
         with self.assertRaisesRegex(OverflowError, r"add: other must be in \[-128, 127\] for i8, got 300"):
@@ -169,6 +170,7 @@ class InPlace(Values):
         with self.assertRaisesRegex(RuntimeError, "add_: this tensor is part of a recorded computation"):
             (x * 2).add_(1)
 
+
     def test_with_an_operator_that_a_view_would_not_see_is_refused(self):
         weight, x = ht.tensor([1.0, 2.0], requires_grad=True), ht.zeros(2, 2)
         row, recorded = x[0], (weight * 2).reshape(1, 2)
@@ -198,6 +200,7 @@ class Methods(Values):
             (x[:1].expand(5, -1, -1), np.repeat(a[:1], 5, 0)), (x[0].expand_as(x), np.stack([a[0], a[0]])),
             (x.repeat(1, 2, 1), np.tile(a, (1, 2, 1))), (x.tile(2), np.tile(a, 2)),
             (x.repeat_interleave(2, 1), np.repeat(a, 2, 1)), (x.repeat_interleave(3), np.repeat(a, 3)),
+            (x.repeat_interleave(ht.tensor([2, 0, 1]), 1), np.repeat(a, [2, 0, 1], 1)),
             (x.narrow(2, 1, 2), a[:, :, 1:3]), (x.select(1, -1), a[:, -1]), (x.T, a.T), (x.mT, a.transpose(0, 2, 1)),
             (x[0].t(), a[0].T), (x.transpose(0, 2), a.swapaxes(0, 2)), (x.movedim(0, -1), np.moveaxis(a, 0, -1)),
             (x.flip(0, 2), a[::-1, :, ::-1]), (x.roll(1, 2), np.roll(a, 1, 2)), (x.roll(5), np.roll(a, 5)),
@@ -216,6 +219,27 @@ class Methods(Values):
                 self.assertSame(part, of_numpy)
         self.assertEqual((x.size(), x.size(-1), x.dim(), x.stride(), x.stride(0), x.nelement()),
                          ((2, 3, 4), 4, 3, (12, 4, 1), 12, 24))
+
+    def test_of_diagonals_are_those_of_numpy(self):
+        x, a = ht.arange(24).reshape(2, 3, 4), np.arange(24).reshape(2, 3, 4)
+        for offset in range(-4, 5):
+            for dims in ((0, 1), (1, 2), (2, 0)):
+                with self.subTest(offset=offset, dims=dims):
+                    self.assertSame(x.diagonal(offset, *dims), a.diagonal(offset, *dims))
+        square = ht.zeros(3, 3)
+        square.diagonal()[:] = ht.tensor([1.0, 2.0, 3.0])
+        square.diagonal(1).fill_(7)
+        self.assertEqual(square.tolist(), [[1, 7, 0], [0, 2, 7], [0, 0, 3]])
+        self.assertEqual((ht.trace(square).item(), ht.tensor(INTEGERS[:, :2]).trace().item()), (6, 15))
+
+    def test_of_shapes_take_their_sizes_by_name(self):
+        x = ht.arange(6)
+        turned = x.reshape(shape=(2, 3)).permute(dims=(1, 0)).flip(dims=(0,))
+        self.assertEqual(turned.tolist(), [[2, 5], [1, 4], [0, 3]])
+        self.assertEqual(ht.zeros(size=(2, 3)).expand(size=(4, 2, 3)).shape, (4, 2, 3))
+        self.assertEqual(x.view(size=(3, 2)).tile(dims=(2,)).shape, (3, 4))
+        with self.assertRaisesRegex(TypeError, "reshape: shape is given twice, by its place and by its name"):
+            x.reshape(6, shape=(6,))
 
     def test_of_views_share_the_memory_or_are_refused(self):
         x = ht.arange(24).reshape(2, 3, 4)
@@ -278,7 +302,9 @@ class Reductions(Values):
             self.assertSame(x.var(1, correction=correction), a.var(1, ddof=correction))
             self.assertSame(x.std(1, unbiased=bool(correction)), a.std(1, ddof=correction))
             self.assertSame(x.std(bool(correction)), np.asarray(a.std(ddof=correction)))
+        self.assertSame(x.var(1, correction=None), a.var(1, ddof=1))
         self.assertSame(x.sum(0, dtype="f64"), a.sum(0, dtype=np.float64))
+        self.assertEqual(str(ht.tensor(INTEGERS).sum(dtype="i32").dtype) + str(x.prod(dtype=bool).dtype), "i32bool")
         self.assertSame(ht.tensor(INTEGERS).mean(dtype=ht.float32), np.asarray(INTEGERS.mean()))
 
     def test_give_the_largest_with_their_indices(self):
@@ -311,7 +337,7 @@ class Reductions(Values):
             self.assertSame(x.norm(p, dim=1), np.linalg.norm(a, p, axis=1) if p != 3.5 else
                             (np.abs(a) ** 3.5).sum(1) ** (1 / 3.5))
         self.assertSame(ht.norm(x), np.asarray(np.linalg.norm(a)))
-        self.assertRaisesRegex(ValueError, "norm: p must be a number or 'fro', got 'nuc'", x.norm, "nuc")
+        self.assertRaisesRegex(ValueError, "norm: p must be a number or 'fro', got str 'nuc'", x.norm, "nuc")
 
     def test_say_which_argument_is_wrong(self):
         x = ht.tensor(FLOATS)
@@ -341,6 +367,28 @@ class Comparisons(Values):
         self.assertFalse(ht.allclose(ht.tensor([1.0]), ht.tensor([1.0 + 1e-4])))
         self.assertTrue(ht.tensor([1.0, 2.0]).equal(ht.tensor([1.0, 2.0])))
         self.assertFalse(ht.equal(ht.ones(2), ht.ones(3)))
+
+    def test_choose_fill_and_round_as_pytorch(self):
+        x = ht.tensor([[1.256, 0.0], [-150.0, 2.5]])
+        rows, columns = x.nonzero(as_tuple=True)
+        self.assertEqual((rows.tolist(), columns.tolist()), ([0, 1, 1], [0, 0, 1]))
+        self.assertEqual(x.nonzero().tolist(), [[0, 0], [1, 0], [1, 1]])
+        self.assertEqual([place.tolist() for place in ht.tensor(3).nonzero(as_tuple=True)], [[0]])
+        self.assertSame(x.round(decimals=1), np.float32([[1.3, 0], [-150, 2.5]]))
+        self.assertEqual(x.round(decimals=-2).tolist(), [[0, 0], [-200, 0]])
+        value = ht.tensor(9.0, requires_grad=True)
+        filled = x.masked_fill(x > 1, value)
+        filled.sum().backward()
+        self.assertEqual((filled.tolist(), value.grad.item()), ([[9.0, 0.0], [-150.0, 9.0]], 2.0))
+        self.assertEqual(ht.tensor([1, 2]).masked_fill(ht.tensor([True, False]), 2**62 + 1).tolist(), [2**62 + 1, 2])
+        for operands in ((x, x), ((x, x),), ([x, x],)):
+            self.assertEqual(ht.einsum("ij,kj->ik", *operands).shape, (2, 2))
+        for call, error, text in (
+            (lambda: ht.einsum("i,i,i->i", x, x, x), ValueError, "einsum: takes one or two operands"),
+            (lambda: ht.tensor([1]).round(decimals=1), TypeError, "round: decimals must be 0"),
+            (lambda: x.masked_fill(x > 1, x), ValueError, "masked_fill: value must be a number"),
+        ):
+            self.assertRaisesRegex(error, text, call)
 
     def test_products_check_their_dimensions(self):
         a, b = FLOATS, FLOATS.T.copy()

@@ -4,11 +4,11 @@ import math
 
 from . import dtypes
 from . import halftone as _generated
-from .checks import needed_number, number, tensor
-from .division import floor_divide
+from .checks import integer, needed_number, number, tensor
+from .division import floor_divide, remainder
 from .enums import Dtype
 from .halftone import Tensor
-from .operands import WITH_NUMBER, operand, operands, scalar
+from .operands import EXACT, WITH_NUMBER, operand, operands, scalar
 from .registry import alias, both, function
 
 _where = _generated.where
@@ -87,11 +87,15 @@ def _integer_power(base, exponent):
 
 
 def _integer_powers(base, exponent):
-    """As _integer_power, with the bits of each element of a tensor."""
-    if exponent.numel() and exponent.amin().item() < 0:
-        raise ValueError("pow: exponent must be at least 0 beside an integer base")
+    """As _integer_power, with the bits of each element of a tensor. As in PyTorch a negative power is 0, except that of
+    1 and -1.
+    """
     both_shapes = _generated.mul_scalar(_generated.add(base, exponent), 0)
     base, exponent = _generated.add(base, both_shapes), _generated.add(exponent, both_shapes)
+    is_negative = _generated.lt_scalar(exponent, 0)
+    is_fraction = _generated.logical_and(is_negative, _generated.ne_scalar(_generated.abs(base), 1))
+    base = _generated.mul(base, _generated.logical_not(is_fraction))
+    exponent = _where(is_negative, _generated.add_scalar(remainder(exponent, 2), 2), exponent)
     result = Tensor.ones_like(base)
     while _generated.any(exponent).item():
         half = floor_divide(exponent, 2)
@@ -132,16 +136,56 @@ def _chosen(condition, input, other):
     return _where(condition, *operands("where", input, other))
 
 
+@both
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not 0, in a row for each of them, or with as_tuple in one tensor for each
+    dimension. Waits for the device.
+    """
+    made = tensor("nonzero", "input", input)
+    if not as_tuple:
+        return _generated.nonzero(made)
+    places = _generated.nonzero(made if made.ndim else _generated.reshape(made, (1,)))
+    return tuple(places[:, dim] for dim in range(places.shape[1]))
+
+
+@both
+def masked_fill(input, mask, value):
+    """Replaces the elements at which a mask is true by a number, or by a tensor without dimensions."""
+    made, chosen, plain = tensor("masked_fill", "input", input), tensor("masked_fill", "mask", mask), number(value)
+    if plain is not None and (abs(plain) <= EXACT or made.dtype in dtypes.FLOATS):
+        return _generated.masked_fill(made, chosen, plain)
+    filled = operand("masked_fill", "value", value, made)
+    if filled.ndim:
+        raise ValueError(f"masked_fill: value must be a number or have no dimensions, got shape {filled.shape}")
+    return _where(chosen, _generated.cast(filled, made.dtype), made)
+
+
+@both
+def round(input, *, decimals=0):
+    """Rounds to the nearest number with so many digits after the point, halves to the even one. A negative number of
+    digits rounds to tens, hundreds and so on.
+    """
+    made, places = tensor("round", "input", input), integer("round", "decimals", decimals)
+    if not places:
+        return _generated.round(made)
+    if made.dtype not in dtypes.FLOATS:
+        raise TypeError(f"round: decimals must be 0 for a tensor of {made.dtype}, got {places}")
+    ten = 10.0 ** abs(places)
+    wide = _generated.cast(made, Dtype.F32) if made.dtype in dtypes.SHORT_FLOATS else made
+    if places > 0:
+        rounded = _generated.div_scalar(_generated.round(_generated.mul_scalar(wide, ten)), ten)
+    else:
+        rounded = _generated.mul_scalar(_generated.round(_generated.div_scalar(wide, ten)), ten)
+    return _generated.cast(rounded, made.dtype)
+
+
 @function
 def where(condition, input=None, other=None):
     """Chooses element by element: input if the condition is true, else other; each may be a number. With a condition
     alone it returns the indices of its true elements, one tensor for each dimension.
     """
     chosen = tensor("where", "condition", condition)
-    if input is None and other is None:
-        places = _generated.nonzero(chosen)
-        return tuple(places[:, dim] for dim in range(chosen.ndim))
-    return _chosen(chosen, input, other)
+    return nonzero(chosen, as_tuple=True) if input is None and other is None else _chosen(chosen, input, other)
 
 
 def _where_self(self, condition, other):

@@ -8,7 +8,7 @@ from .checks import needed_number, tensor
 from .arithmetic import add
 from .enums import Dtype
 from .operands import WITH_NUMBER, operands
-from .registry import both
+from .registry import both, function
 
 
 @both
@@ -78,6 +78,18 @@ mm = _matrix_product("mm", 2, 2, "The product of two matrices.")
 bmm = _matrix_product("bmm", 3, 3, "The products of two batches of matrices.")
 mv = _matrix_product("mv", 2, 1, "The product of a matrix and a vector.")
 dot = _matrix_product("dot", 1, 1, "The sum of the products of two vectors.")
+
+
+@function
+def einsum(equation, *operands):
+    """Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says, or sums and permutes
+    those of one tensor. The tensors are arguments or one sequence.
+    """
+    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    if not 1 <= len(given) <= 2:
+        raise ValueError(f"einsum: takes one or two operands, got {len(given)}; multiply others by a second call")
+    made = [tensor("einsum", f"operands[{index}]", item) for index, item in enumerate(given)]
+    return _generated.einsum(equation, *made)
 
 
 @both

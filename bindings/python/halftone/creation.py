@@ -4,6 +4,8 @@ without a device it is on the default device, the CPU.
     halftone.zeros(2, 3), halftone.randn([2, 3], dtype="bf16"), halftone.arange(5)
 """
 
+import math
+
 from . import buffers, dtypes
 from . import halftone as _generated
 from .checks import integer, integers, is_array, needed_number, sizes, tensor
@@ -28,19 +30,47 @@ def _finished(made, requires_grad):
 def _of_sizes(name, make, documentation):
     """A function of sizes; `make` gets a device, a dtype and a shape."""
 
-    def made(*size, dtype=None, device=None, requires_grad=False):
-        return _finished(make(*_place(name, dtype, device), sizes(name, "size", size)), requires_grad)
+    def made(*given, size=None, dtype=None, device=None, requires_grad=False):
+        return _finished(make(*_place(name, dtype, device), sizes(name, "size", given, size)), requires_grad)
 
     made.__name__ = name
     made.__doc__ = documentation + " The sizes are arguments or one sequence."
     function(made)
 
 
-_of_sizes("zeros", Tensor.zeros, "Makes a tensor of zeros.")
-_of_sizes("ones", Tensor.ones, "Makes a tensor of ones.")
-_of_sizes("empty", Tensor, "Makes a tensor of unspecified content.")
-_of_sizes("rand", _generated.rand, "Makes a tensor of random numbers, uniform in [0, 1).")
-_of_sizes("randn", _generated.randn, "Makes a tensor of random numbers, normal with mean 0 and deviation 1.")
+def _like(name, input, dtype, device):
+    source = tensor(name, "input", input)
+    place = source.device if device is None else device_of(name, device)
+    return place, source.dtype if dtype is None else dtypes.dtype_of(name, dtype), source.shape
+
+
+def _of_tensor(name, make, documentation):
+    def made(input, *, dtype=None, device=None, requires_grad=False):
+        return _finished(make(*_like(name, input, dtype, device)), requires_grad)
+
+    made.__name__ = name
+    made.__doc__ = documentation + " It has the shape of input, and its dtype and device unless others are named."
+    function(made)
+
+
+def _new_of_sizes(name, make, documentation):
+    def made(self, *given, size=None, dtype=None, device=None, requires_grad=False):
+        place, dtype, _ = _like(name, self, dtype, device)
+        return _finished(make(place, dtype, sizes(name, "size", given, size)), requires_grad)
+
+    made.__name__ = name
+    made.__doc__ = documentation + " It has the dtype and the device of this tensor unless others are named."
+    method(made)
+
+
+_CONTENTS = {"zeros": (Tensor.zeros, "zeros"), "ones": (Tensor.ones, "ones"), "empty": (Tensor, "unspecified content"),
+             "rand": (_generated.rand, "random numbers, uniform in [0, 1)"),
+             "randn": (_generated.randn, "random numbers, normal with mean 0 and deviation 1")}  # fmt: skip
+for _name, (_make, _content) in _CONTENTS.items():
+    _of_sizes(_name, _make, f"Makes a tensor of {_content}.")
+    _of_tensor(f"{_name}_like", _make, f"Makes a tensor of {_content}.")
+    if _name in ("zeros", "ones", "empty"):
+        _new_of_sizes(f"new_{_name}", _make, f"Makes a tensor of {_content}.")
 
 
 def _full(name, place, dtype, shape, value):
@@ -110,8 +140,10 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     """Makes a tensor of so many equally spaced numbers from start to end, both included."""
     first, last = needed_number("linspace", "start", start), needed_number("linspace", "end", end)
-    count = integer("linspace", "steps", steps)
-    return _finished(_generated.linspace(*_place("linspace", dtype, device), first, last, count), requires_grad)
+    count, (place, dtype) = integer("linspace", "steps", steps), _place("linspace", dtype, device)
+    if dtype in dtypes.BITS:  # as PyTorch, which drops the fractions of both ends, too
+        first, last = (int(value) if math.isfinite(value) else value for value in (first, last))
+    return _finished(_generated.linspace(place, dtype, first, last, count), requires_grad)
 
 
 @function
@@ -138,28 +170,6 @@ def as_tensor(data, dtype=None, device=None):
     return buffers.tensor(data, dtype, device)
 
 
-def _like(name, input, dtype, device):
-    source = tensor(name, "input", input)
-    place = source.device if device is None else device_of(name, device)
-    return place, source.dtype if dtype is None else dtypes.dtype_of(name, dtype), source.shape
-
-
-def _of_tensor(name, make, documentation):
-    def made(input, *, dtype=None, device=None, requires_grad=False):
-        return _finished(make(*_like(name, input, dtype, device)), requires_grad)
-
-    made.__name__ = name
-    made.__doc__ = documentation + " It has the shape of input, and its dtype and device unless others are named."
-    function(made)
-
-
-_of_tensor("zeros_like", Tensor.zeros, "Makes a tensor of zeros.")
-_of_tensor("ones_like", Tensor.ones, "Makes a tensor of ones.")
-_of_tensor("empty_like", Tensor, "Makes a tensor of unspecified content.")
-_of_tensor("rand_like", _generated.rand, "Makes a tensor of random numbers, uniform in [0, 1).")
-_of_tensor("randn_like", _generated.randn, "Makes a tensor of random numbers, normal with mean 0 and deviation 1.")
-
-
 @function
 def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """Makes a tensor of one number, with the shape of input, and its dtype and device unless others are named."""
@@ -175,21 +185,6 @@ def randint_like(input, low, high=None, *, dtype=None, device=None, requires_gra
     place, dtype, shape = _like("randint_like", input, dtype, device)
     bounds = integer("randint_like", "low", low), integer("randint_like", "high", high)
     return _finished(_integer_rand("randint_like", shape, *bounds, dtype, place), requires_grad)
-
-
-def _new_of_sizes(name, make, documentation):
-    def made(self, *size, dtype=None, device=None, requires_grad=False):
-        place, dtype, _ = _like(name, self, dtype, device)
-        return _finished(make(place, dtype, sizes(name, "size", size)), requires_grad)
-
-    made.__name__ = name
-    made.__doc__ = documentation + " It has the dtype and the device of this tensor unless others are named."
-    method(made)
-
-
-_new_of_sizes("new_zeros", Tensor.zeros, "Makes a tensor of zeros.")
-_new_of_sizes("new_ones", Tensor.ones, "Makes a tensor of ones.")
-_new_of_sizes("new_empty", Tensor, "Makes a tensor of unspecified content.")
 
 
 @method

@@ -126,6 +126,16 @@ def remainder(input, other):
     return _generated.cast(_float_quotient("remainder", a, b)[1], a.dtype)
 
 
+def _whole_quotient(a, b):
+    """The quotient rounded toward 0. A float is rounded to its dtype first, as PyTorch does."""
+    if a.dtype in dtypes.FLOATS:
+        quotient = _generated.div(a, b)
+        return _where(_generated.lt_scalar(quotient, 0), _generated.ceil(quotient), _generated.floor(quotient))
+    quotient = floor_divide(a, b)
+    is_inexact = _generated.ne_scalar(remainder(a, b), 0)
+    return _generated.add(quotient, _and(is_inexact, _generated.lt_scalar(quotient, 0)))
+
+
 @both
 def div(input, other, *, rounding_mode=None):
     """Returns input / other, element by element; other may be a number. rounding_mode: None, or "floor" for the
@@ -137,10 +147,7 @@ def div(input, other, *, rounding_mode=None):
         return floor_divide(input, other)
     if rounding_mode != "trunc":
         raise ValueError(f"div: rounding_mode must be None, 'floor' or 'trunc', got {rounding_mode!r}")
-    quotient = floor_divide(input, other)
-    is_inexact = _generated.ne_scalar(remainder(input, other), 0)
-    is_below = _and(is_inexact, _generated.lt_scalar(quotient, 0))
-    return _generated.add(quotient, is_below)
+    return _whole_quotient(*_promoted("div", input, other))
 
 
 @both

@@ -4,10 +4,11 @@ from collections import namedtuple
 
 from . import dtypes
 from . import halftone as _generated
-from .checks import dims, integer, needed_number, number, tensor
+from .checks import describe, dims, integer, needed_number, number, tensor
 from .arithmetic import maximum, minimum
 from .halftone import Tensor
 from .registry import alias, both
+from .shapes import movedim
 
 
 class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
@@ -22,82 +23,75 @@ def _input(name, input, dtype=None):
     return made if dtype is None else _generated.cast(made, dtypes.dtype_of(name, dtype))
 
 
-@both
-def _sum(input, dim=None, keepdim=False, *, dtype=None):
-    """Sums over dimensions. Integers and bools give i64."""
-    return _generated.sum(_input("sum", input, dtype), dims("sum", dim), keepdim)
+def _over_dims(name, documentation, of_c=None):
+    """A reduction over dimensions."""
+    apply = getattr(_generated, of_c or name)
+
+    def made(input, dim=None, keepdim=False):
+        return apply(_input(name, input), dims(name, dim), keepdim)
+
+    made.__name__, made.__doc__ = name, documentation
+    return both(made)
 
 
-@both
-def mean(input, dim=None, keepdim=False, *, dtype=None):
-    """Averages floats over dimensions."""
-    return _generated.mean(_input("mean", input, dtype), dims("mean", dim), keepdim)
+def _over_dims_with_dtype(name, documentation):
+    """A reduction over dimensions whose input may be converted first; the result has that dtype, too."""
+    apply = getattr(_generated, name)
+
+    def made(input, dim=None, keepdim=False, *, dtype=None):
+        found = apply(_input(name, input, dtype), dims(name, dim), keepdim)
+        return found if dtype is None else _generated.cast(found, dtypes.dtype_of(name, dtype))
+
+    made.__name__, made.__doc__ = name, documentation
+    return both(made)
 
 
-@both
-def prod(input, dim=None, keepdim=False, *, dtype=None):
-    """Multiplies the elements over dimensions. Integers and bools give i64."""
-    return _generated.prod(_input("prod", input, dtype), dims("prod", dim), keepdim)
+def _along_dim(name, documentation):
+    """A function along one dimension whose input may be converted first; the result has that dtype, too."""
+    apply = getattr(_generated, name)
+
+    def made(input, dim, *, dtype=None):
+        found = apply(_input(name, input, dtype), integer(name, "dim", dim))
+        return found if dtype is None else _generated.cast(found, dtypes.dtype_of(name, dtype))
+
+    made.__name__, made.__doc__ = name, documentation
+    return both(made)
 
 
-@both
-def _any(input, dim=None, keepdim=False):
-    """True if any element is not 0, over dimensions."""
-    return _generated.any(_input("any", input), dims("any", dim), keepdim)
-
-
-@both
-def _all(input, dim=None, keepdim=False):
-    """True if all elements are not 0, over dimensions."""
-    return _generated.all(_input("all", input), dims("all", dim), keepdim)
-
-
-@both
-def amax(input, dim=None, keepdim=False):
-    """The largest element over dimensions."""
-    return _generated.amax(_input("amax", input), dims("amax", dim), keepdim)
-
-
-@both
-def amin(input, dim=None, keepdim=False):
-    """The smallest element over dimensions."""
-    return _generated.amin(_input("amin", input), dims("amin", dim), keepdim)
-
-
-@both
-def logsumexp(input, dim=None, keepdim=False):
-    """log(sum(exp(input))) over dimensions, without overflow."""
-    return _generated.log_sum_exp(_input("logsumexp", input), dims("logsumexp", dim), keepdim)
-
-
+_sum = _over_dims_with_dtype("sum", "Sums over dimensions. Integers and bools give i64.")
+_over_dims_with_dtype("mean", "Averages floats over dimensions.")
+_over_dims_with_dtype("prod", "Multiplies the elements over dimensions. Integers and bools give i64.")
+_over_dims("any", "True if any element is not 0, over dimensions.")
+_over_dims("all", "True if all elements are not 0, over dimensions.")
+_over_dims("amax", "The largest element over dimensions.")
+_over_dims("amin", "The smallest element over dimensions.")
+logsumexp = _over_dims("logsumexp", "log(sum(exp(input))) over dimensions, without overflow.", "log_sum_exp")
+_along_dim("cumsum", "Sums along a dimension, up to and with each element.")
+_along_dim("cumprod", "Multiplies along a dimension, up to and with each element.")
+softmax = _along_dim("softmax", "The exponentials along a dimension, divided by their sum.")
+log_softmax = _along_dim("log_softmax", "The logarithm of softmax along a dimension, without forming it.")
 alias("log_sum_exp", logsumexp)
 
 
-def _moment(name, input, dim, correction, keepdim, unbiased):
-    if isinstance(dim, bool):  # PyTorch's x.var(unbiased)
-        dim, unbiased = None, dim
-    if unbiased is not None:
-        correction = 1 if unbiased else 0
-    made = needed_number(name, "correction", correction)
-    return getattr(_generated, name)(_input(name, input), dims(name, dim), float(made), keepdim)
+def _moment(name, documentation):
+    apply = getattr(_generated, name)
+
+    def made(input, dim=None, correction=1, keepdim=False, *, unbiased=None):
+        if isinstance(dim, bool):  # PyTorch's x.var(unbiased)
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            correction = 1 if unbiased else 0
+        less = 1 if correction is None else needed_number(name, "correction", correction)
+        return apply(_input(name, input), dims(name, dim), float(less), keepdim)
+
+    made.__name__, made.__doc__ = name, documentation
+    return both(made)
 
 
-@both
-def var(input, dim=None, correction=1, keepdim=False, *, unbiased=None):
-    """The variance over dimensions: the number of elements less `correction` divides. unbiased=False is 0."""
-    return _moment("var", input, dim, correction, keepdim, unbiased)
-
-
-@both
-def std(input, dim=None, correction=1, keepdim=False, *, unbiased=None):
-    """The standard deviation over dimensions: the number of elements less `correction` divides. unbiased=False is 0."""
-    return _moment("std", input, dim, correction, keepdim, unbiased)
-
-
-@both
-def var_mean(input, dim=None, correction=1, keepdim=False, *, unbiased=None):
-    """The variance, as var returns it, and the mean over dimensions."""
-    return _moment("var_mean", input, dim, correction, keepdim, unbiased)
+_moment("var", "The variance over dimensions: the number of elements less `correction` divides. unbiased=False is 0.")
+_moment("std", "The standard deviation over dimensions: the number of elements less `correction` divides. "
+               "unbiased=False is 0.")
+_moment("var_mean", "The variance, as var returns it, and the mean over dimensions.")
 
 
 @both
@@ -107,53 +101,49 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """
     power = 2 if p in ("fro", None) else number(p)
     if power is None:
-        raise ValueError(f"norm: p must be a number or 'fro', got {p!r}")
+        raise ValueError(f"norm: p must be a number or 'fro', got {describe(p)}")
     return _generated.vector_norm(_input("norm", input, dtype), power, dims("norm", dim), keepdim)
 
 
-def _extreme(name, input, dim, keepdim, along, over, of_two):
-    made = _input(name, input)
-    if dim is None:
-        return over(made)
-    if isinstance(dim, Tensor):
-        return of_two(made, dim)
-    return ValuesAndIndices(*along(made, integer(name, "dim", dim), keepdim))
+def _extreme(name, of_two, first, better):
+    along, over = getattr(_generated, f"{name}_dim"), getattr(_generated, f"a{name}")
 
+    def made(input, dim=None, keepdim=False):
+        whole = _input(name, input)
+        if dim is None:
+            return over(whole)
+        if isinstance(dim, Tensor):
+            return of_two(whole, dim)
+        return ValuesAndIndices(*along(whole, integer(name, "dim", dim), keepdim))
 
-@both
-def _max(input, dim=None, keepdim=False):
-    """The largest element; along a dimension the largest elements and their indices, as .values and .indices; with
-    another tensor in place of dim the larger of each two elements.
+    made.__name__ = name
+    made.__doc__ = f"""The {first} element; along a dimension the {first} elements and their indices, as .values and
+    .indices; with another tensor in place of dim the {better} of each two elements.
     """
-    return _extreme("max", input, dim, keepdim, _generated.max_dim, _generated.amax, maximum)
+    both(made)
 
 
-@both
-def _min(input, dim=None, keepdim=False):
-    """The smallest element; along a dimension the smallest elements and their indices, as .values and .indices; with
-    another tensor in place of dim the smaller of each two elements.
-    """
-    return _extreme("min", input, dim, keepdim, _generated.min_dim, _generated.amin, minimum)
+_extreme("max", maximum, "largest", "larger")
+_extreme("min", minimum, "smallest", "smaller")
 
 
-def _place_of(name, apply, input, dim, keepdim):
-    made = _input(name, input)
-    if dim is not None:
-        return apply(made, integer(name, "dim", dim), keepdim)
-    place = apply(_generated.reshape(made, (-1,)), 0, False)
-    return _generated.reshape(place, (1,) * made.ndim) if keepdim else place
+def _place_of(name, size):
+    apply = getattr(_generated, name)
+
+    def made(input, dim=None, keepdim=False):
+        whole = _input(name, input)
+        if dim is not None:
+            return apply(whole, integer(name, "dim", dim), keepdim)
+        place = apply(_generated.reshape(whole, (-1,)), 0, False)
+        return _generated.reshape(place, (1,) * whole.ndim) if keepdim else place
+
+    made.__name__ = name
+    made.__doc__ = f"The index of the {size} element along a dimension, or among all elements."
+    both(made)
 
 
-@both
-def argmax(input, dim=None, keepdim=False):
-    """The index of the largest element along a dimension, or among all elements."""
-    return _place_of("argmax", _generated.argmax, input, dim, keepdim)
-
-
-@both
-def argmin(input, dim=None, keepdim=False):
-    """The index of the smallest element along a dimension, or among all elements."""
-    return _place_of("argmin", _generated.argmin, input, dim, keepdim)
+_place_of("argmax", "largest")
+_place_of("argmin", "smallest")
 
 
 @both
@@ -178,46 +168,27 @@ def argsort(input, dim=-1, descending=False, stable=True):
 
 
 @both
-def cumsum(input, dim, *, dtype=None):
-    """Sums along a dimension, up to and with each element."""
-    return _generated.cumsum(_input("cumsum", input, dtype), integer("cumsum", "dim", dim))
-
-
-@both
-def cumprod(input, dim, *, dtype=None):
-    """Multiplies along a dimension, up to and with each element."""
-    return _generated.cumprod(_input("cumprod", input, dtype), integer("cumprod", "dim", dim))
-
-
-def _normalised(name):
-    apply = getattr(_generated, name)
-
-    def made(input, dim, *, dtype=None):
-        return apply(_input(name, input, dtype), integer(name, "dim", dim))
-
-    made.__name__ = name
-    return made
-
-
-softmax = _normalised("softmax")
-softmax.__doc__ = "The exponentials along a dimension, divided by their sum."
-log_softmax = _normalised("log_softmax")
-log_softmax.__doc__ = "The logarithm of softmax along a dimension, without forming it."
-both(softmax)
-both(log_softmax)
-
-
-@both
-def diagonal(input):
-    """The main diagonal of a matrix, or of the last two dimensions' matrices."""
-    made = _input("diagonal", input)
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of the matrices of two dimensions, as the last dimension: offset 1 is the one above the main
+    diagonal, -1 the one below. A view if the strides allow it, else a copy.
+    """
+    made, shift = _input("diagonal", input), integer("diagonal", "offset", offset)
     if made.ndim < 2:
         raise ValueError(f"diagonal: input must have at least 2 dimensions, got shape {made.shape}")
-    count = min(made.shape[-2:])
-    return _generated.einsum("...ii->...i", made[..., :count, :count])
+    matrices = movedim(made, (dim1, dim2), (-2, -1))
+    first_row, first_column = max(0, -shift), max(0, shift)
+    rows, columns = matrices.shape[-2:]
+    count = max(0, min(rows - first_row, columns - first_column))
+    lines = _generated.slice(matrices, -2, first_row, first_row + count)
+    # Without the first elements of the first row, each row is one element more behind the last diagonal element.
+    whole = _generated.reshape(lines, (*lines.shape[:-2], count * columns))
+    return _generated.slice(whole, -1, first_column, count * columns, columns + 1)
 
 
 @both
 def trace(input):
     """The sum of the main diagonal of a matrix."""
-    return _sum(diagonal(input))
+    made = _input("trace", input)
+    if made.ndim != 2:
+        raise ValueError(f"trace: input must have 2 dimensions, got shape {made.shape}")
+    return _sum(diagonal(made))

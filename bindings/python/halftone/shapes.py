@@ -1,5 +1,6 @@
 """Shapes of tensors, under PyTorch's names. Sizes are arguments or one sequence."""
 
+from . import buffers
 from . import halftone as _generated
 from .checks import integer, integers, sizes, tensor, wrong
 from .enums import Dtype
@@ -21,9 +22,9 @@ def _same(input):
 
 
 @both
-def reshape(input, *shape):
+def reshape(input, *given, shape=None):
     """The elements in another shape, of which one size may be -1: a view if the strides allow it, else a copy."""
-    return _generated.reshape(tensor("reshape", "input", input), sizes("reshape", "shape", shape))
+    return _generated.reshape(tensor("reshape", "input", input), sizes("reshape", "shape", given, shape))
 
 
 def _is_view(input, shape):
@@ -46,11 +47,11 @@ def _is_view(input, shape):
 
 
 @method
-def view(self, *shape):
+def view(self, *given, size=None):
     """This memory in another shape, of which one size may be -1; a ValueError if the strides need a copy."""
-    if len(shape) == 1 and (isinstance(shape[0], Dtype) or isinstance(shape[0], str)):
-        raise TypeError(f"view: shape must be ints; the bytes cannot be read as {shape[0]}, use to() to convert")
-    made = _generated.reshape(self, sizes("view", "shape", shape))
+    if len(given) == 1 and (isinstance(given[0], Dtype) or isinstance(given[0], str)):
+        raise TypeError(f"view: size must be ints; the bytes cannot be read as {given[0]}, use to() to convert")
+    made = _generated.reshape(self, sizes("view", "size", given, size))
     if not self.is_contiguous() and not _is_view(self, made.shape):
         raise ValueError(f"view: shape {made.shape} needs a copy of a tensor of shape {self.shape} and strides "
                          f"{self.strides}; use reshape")
@@ -70,9 +71,9 @@ def reshape_as(self, other):
 
 
 @both
-def permute(input, *dims):
+def permute(input, *given, dims=None):
     """The dimensions in another order; a view."""
-    return _generated.permute(tensor("permute", "input", input), sizes("permute", "dims", dims))
+    return _generated.permute(tensor("permute", "input", input), sizes("permute", "dims", given, dims))
 
 
 @both
@@ -108,11 +109,11 @@ def unflatten(input, dim, sizes):
 
 
 @method
-def expand(self, *size):
+def expand(self, *given, size=None):
     """Repeats sizes of 1, and the whole along new dimensions in front, without a copy; -1 keeps a size. The result is
     read-only.
     """
-    return _generated.broadcast_to(self, sizes("expand", "size", size))
+    return _generated.broadcast_to(self, sizes("expand", "size", given, size))
 
 
 @method
@@ -122,28 +123,43 @@ def expand_as(self, other):
 
 
 @method
-def repeat(self, *repeats):
+def repeat(self, *given, repeats=None):
     """Repeats the tensor along its dimensions, and along new ones in front; a copy."""
-    counts = sizes("repeat", "repeats", repeats)
+    counts = sizes("repeat", "repeats", given, repeats)
     if len(counts) < self.ndim:
         raise ValueError(f"repeat: repeats must have one number for each of {self.ndim} dimensions, got {counts}")
     return _generated.tile(self, counts)
 
 
 @both
-def tile(input, *dims):
+def tile(input, *given, dims=None):
     """Repeats the tensor along its last dimensions, and along new ones in front; a copy."""
-    return _generated.tile(tensor("tile", "input", input), sizes("tile", "dims", dims))
+    return _generated.tile(tensor("tile", "input", input), sizes("tile", "dims", given, dims))
 
 
 @both
-def repeat_interleave(input, repeats, dim=None):
-    """Repeats each element so many times, next to each other, along a dimension or, without one, of all elements."""
+def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+    """Repeats each element so many times, next to each other, along a dimension or, without one, of all elements.
+    repeats is a number, or a tensor with one for each index of the dimension. output_size is not needed.
+    """
     made = flatten(input) if dim is None else tensor("repeat_interleave", "input", input)
-    count, place = integer("repeat_interleave", "repeats", repeats), _place("repeat_interleave", made, dim or 0)
+    place = _place("repeat_interleave", made, dim or 0)
+    if isinstance(repeats, Tensor):
+        return _repeated_by(made, repeats, place)
+    count = integer("repeat_interleave", "repeats", repeats)
     wide = _generated.unsqueeze(made, place + 1)
     shape = (*made.shape[: place + 1], count, *made.shape[place + 1 :])
     return flatten(_generated.broadcast_to(wide, shape), place, place + 1)
+
+
+def _repeated_by(made, repeats, place):
+    counts, size = repeats.flatten().tolist(), made.shape[place]
+    are_counts = all(type(count) is int and count >= 0 for count in counts)
+    if repeats.ndim > 1 or len(counts) not in (1, size) or not are_counts:
+        raise ValueError(f"repeat_interleave: repeats must have {size} whole numbers of at least 0, got {counts}")
+    counts = counts * size if len(counts) == 1 else counts
+    places = [index for index, count in enumerate(counts) for _ in range(count)]
+    return _generated.index_select(made, place, buffers.tensor(places, Dtype.I64, made.device))
 
 
 @both
@@ -242,10 +258,10 @@ def movedim(input, source, destination):
 
 
 @both
-def flip(input, *dims):
+def flip(input, *given, dims=None):
     """The order of elements along dimensions reversed; a copy."""
     made = tensor("flip", "input", input)
-    named = sizes("flip", "dims", dims)
+    named = sizes("flip", "dims", given, dims)
     return _generated.flip(made, named) if named else made.clone()
 
 
