@@ -7,9 +7,6 @@ _MODES = {"mode='[a-z-]+' of . dimensions is not supported": "no operation of C 
           "recompute_scale_factor": "C computes with the size of the result, which the factor gives"}
 _BY_NAME = {"must be an int, got str '(same|valid)'": "paddings are numbers"}
 REFUSED = {
-    "__rand__": {"both operands must be bool": "operators accept bools alone"},
-    "__ror__": {"both operands must be bool": "operators accept bools alone"},
-    "__rxor__": {"both operands must be bool": "operators accept bools alone"},
     "einsum": {"takes one or two operands": "C multiplies two tensors"},
     "norm": {"p must be a number or 'fro', got str 'nuc'": "C has no singular values"},
     "nn.functional.adaptive_avg_pool2d": {"must be an int, got None": "sizes are numbers"},

@@ -112,8 +112,23 @@ class Operators(Values):
         self.assertEqual((x ^ y).tolist() + (~x).tolist(), [False, True, True, False, False, False, True, True])
         self.assertEqual((x & True).tolist() + (np.array([True] * 4) & x).tolist(), x.tolist() * 2)
         self.assertEqual((~ht.tensor([0, 5, -1])).tolist() + (~ht.tensor([7], dtype="u8")).tolist(), [-1, -6, 0, 248])
-        for call in (lambda: x & ht.tensor([1]), lambda: ~ht.tensor([1.0]), lambda: ht.tensor([1]) | 1):
-            self.assertRaisesRegex(TypeError, "must be bool", call)
+        for call in (lambda: x & ht.tensor([1.0]), lambda: ~ht.tensor([1.0]), lambda: x | 1.5):
+            self.assertRaisesRegex(TypeError, "operands must be integers or bools, got f32", call)
+
+    def test_of_bits_are_those_of_numpy(self):
+        x, y = np.array([12, -7, 2**62 + 1]), np.array([10, 3, -1])
+        a, b = ht.tensor(x), ht.tensor(y)
+        for text in ("x & y", "x | y", "x ^ y", "x & 6", "6 | x", "x ^ True", "~x", "(x > 0) & y", "x & (y > 0)"):
+            with self.subTest(text):
+                self.assertSame(eval(text, {"x": a, "y": b}), eval(text, {"x": x, "y": y}))
+        view = a[0]
+        a &= b
+        a |= 1
+        a ^= 2**40
+        self.assertEqual((a.tolist(), view.item()), ((((x & y) | 1) ^ 2**40).tolist(), ((12 & 10) | 1) ^ 2**40))
+        flags = ht.tensor([True])
+        with self.assertRaisesRegex(TypeError, "&=: a result of i64 cannot be written into a tensor of bool"):
+            flags &= 1
 
     def test_refuse_other_objects(self):
         x = ht.tensor([1.0])

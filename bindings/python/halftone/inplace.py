@@ -86,9 +86,8 @@ def operator(name):
     return apply
 
 
-def operator_of(function):
+def operator_of(function, symbol):
     """As operator, for a function whose result C does not write itself."""
-    symbol = {"floor_divide": "//=", "remainder": "%=", "pow": "**="}[function.__name__]
 
     def apply(self, other):
         if as_tensor(other, self) is None and number(other) is None:

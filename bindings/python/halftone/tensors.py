@@ -69,36 +69,36 @@ Tensor.__pos__ = lambda self: self
 Tensor.__abs__ = lambda self: _generated.abs(self)
 
 
-def _logic(symbol, with_bools):
+def _check_bits(symbol, dtype):
+    if dtype not in BITS and dtype != Dtype.BOOL:
+        raise TypeError(f"{symbol}: operands must be integers or bools, got {dtype}")
+
+
+def _of_bits(symbol, apply):
     def operator(self, other):
         plain = number(other)
-        made = scalar(symbol, plain, self) if isinstance(plain, bool) else as_tensor(other, self)
-        if made is None and plain is None:
+        made = as_tensor(other, self) if plain is None else scalar(symbol, plain, self)
+        if made is None:
             return NotImplemented
-        for dtype in (self.dtype, Dtype.I64 if made is None else made.dtype):
-            if dtype != Dtype.BOOL:
-                raise TypeError(f"{symbol}: both operands must be bool, got {dtype}; a comparison makes bools")
-        return with_bools(self, made)
+        _check_bits(symbol, self.dtype)
+        _check_bits(symbol, made.dtype)
+        return apply(self, made)
 
     return operator
 
 
-for _name, _symbol, _function in (("and", "&", _generated.logical_and), ("or", "|", _generated.logical_or),
-                                  ("xor", "^", _generated.ne)):  # fmt: skip
-    _made = _logic(_symbol, _function)
+for _name, _symbol in (("and", "&"), ("or", "|"), ("xor", "^")):
+    _made = _of_bits(_symbol, getattr(_generated, f"bitwise_{_name}"))
     setattr(Tensor, f"__{_name}__", _made)
     setattr(Tensor, f"__r{_name}__", _made)
+    setattr(Tensor, f"__i{_name}__", inplace.operator_of(_made, f"{_symbol}="))
 
 
 @method
 def __invert__(self):
     """The opposite bool; of an integer all bits are inverted, which is -1 - x."""
-    dtype = self.dtype
-    if dtype in BITS:
-        return _generated.sub_scalar(_generated.neg(self), 1)
-    if dtype != Dtype.BOOL:
-        raise TypeError(f"~: the tensor must be bool or an integer, got {dtype}")
-    return _generated.logical_not(self)
+    _check_bits("~", self.dtype)
+    return _generated.bitwise_not(self)
 
 
 @method
@@ -115,8 +115,9 @@ def __rmatmul__(self, other):
 
 for _name in ("add", "sub", "mul", "truediv"):
     setattr(Tensor, f"__i{_name}__", inplace.operator("div" if _name == "truediv" else _name))
-for _name, _function in (("floordiv", division.floor_divide), ("mod", division.remainder), ("pow", arithmetic.pow)):
-    setattr(Tensor, f"__i{_name}__", inplace.operator_of(_function))
+for _name, _symbol, _function in (("floordiv", "//=", division.floor_divide), ("mod", "%=", division.remainder),
+                                  ("pow", "**=", arithmetic.pow)):  # fmt: skip
+    setattr(Tensor, f"__i{_name}__", inplace.operator_of(_function, _symbol))
 
 Tensor.__getitem__ = indexing.read
 Tensor.__setitem__ = indexing.write
