@@ -84,7 +84,7 @@ KERNELS = [
     Fault("rows_of_part", "impl/cpu/index/scatter.cpp",
           "std::min(part + 1, out.size % row_parts)", "std::min(part, out.size % row_parts)",
           "a large scatter loses rows when the row count is no multiple of the parts",
-          "cpu[.]ScatterAdd[.]GivesTheSameBits"),
+          "cpu[.]Scatter[.]GivesTheSameBits"),
     Fault("dropout_of_range", "impl/cpu/random/dropout.cpp",
           "draw_words(dropout.key, i, count, words);", "draw_words(dropout.key, i - begin, count, words);",
           "each range of a large tensor drops the elements that the first range drops",

@@ -36,13 +36,13 @@ HWY_INLINE V sign(D d, V x) {
   return hn::IfThenElse(hn::Gt(x, zero), hn::Set(d, 1), below);
 }
 
-// x min(max(x + 3, 0), 6) / 6; NaN stays NaN.
+// x times min(max(x + 3, 0), 6) / 6, which is at most 1, so that a large x does not overflow; NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V hardswish(D d, V x) {
   const auto shifted = hn::Add(x, hn::Set(d, 3));
   const auto raised = hn::IfThenElse(hn::Lt(shifted, hn::Zero(d)), hn::Zero(d), shifted);
   const auto bounded = hn::IfThenElse(hn::Gt(raised, hn::Set(d, 6)), hn::Set(d, 6), raised);
-  return hn::Div(hn::Mul(x, bounded), hn::Set(d, 6));
+  return hn::Mul(x, hn::Div(bounded, hn::Set(d, 6)));
 }
 
 template <UnaryOp op, class D, class V>

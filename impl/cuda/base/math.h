@@ -54,12 +54,12 @@ HALFTONE_DEVICE inline double softplus_of(double x) { return softplus(x); }
 HALFTONE_DEVICE inline float log_sigmoid_of(float x) { return (x < 0 ? x : 0.0f) - log1pf(expf(-fabsf(x))); }
 HALFTONE_DEVICE inline double log_sigmoid_of(double x) { return log_sigmoid(x); }
 
-// x min(max(x + 3, 0), 6) / 6; NaN stays NaN.
+// x times min(max(x + 3, 0), 6) / 6, which is at most 1, so that a large x does not overflow; NaN stays NaN.
 template <class C>
 HALFTONE_DEVICE inline C hardswish_of(C x) {
   const C shifted = x + 3;
   const C raised = shifted < 0 ? C{0} : shifted;
-  return x * (raised > 6 ? C{6} : raised) / 6;
+  return x * ((raised > 6 ? C{6} : raised) / 6);
 }
 // 0 up to -3, 1 from 3 on.
 template <class C>

@@ -20,7 +20,8 @@ def module(kind: str, **arguments) -> tuple[str, dict]:
 
 OBJECTS = {
     "context": ("htone_context_default", {}), "device": ("htone_device_create", {}), "tensor": ones(2, 2),
-    "lines": ones(2, 2, 2), "images": ones(2, 2, 2, 2), "volumes": ones(2, 2, 2, 2, 2), "labels": ones(2, 1, dtype="HTONE_I64"), "blocks": ones(4, 2, 2), "columns": ones(2, 4, 1), "bias": ones(2),
+    "lines": ones(2, 2, 2), "images": ones(2, 2, 2, 2), "volumes": ones(2, 2, 2, 2, 2), "labels": ones(2, 1, dtype="HTONE_I64"),
+    "blocks": ones(4, 2, 2), "columns": ones(2, 4, 1), "bias": ones(2),
     "number": ones(1), "amax": ones(1), "gradient": ones(), "cell_states": ones(1, 2, 2), "lstm_weight": ones(8, 2),
     "lstm_bias": ones(8), "gru_weight": ones(6, 2), "gru_bias": ones(6), "bytes8": ones(2, 2, dtype="HTONE_F8E4M3"),
     "targets": ones(2, dtype="HTONE_I64"), "tokens": ones(3, dtype="HTONE_I64"),

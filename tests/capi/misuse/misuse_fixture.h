@@ -74,7 +74,7 @@ typedef struct Fixture {
   htone_tensor* amax;    /* [1], f32, to be written */
   htone_tensor* bias;    /* [2], f32 */
   htone_module* custom_module;
-  htone_module* counting_module; /* custom, with a buffer "seen" */
+  htone_module* counting_module;    /* custom, with a buffer "seen" */
   htone_module* pair_module;        /* two inputs and two outputs */
   htone_module* language_model;     /* of three tokens */
   htone_parameter* bias_parameter;  /* of `module` */
