@@ -71,8 +71,8 @@ def there(value):
 # Operators whose samples have another order than the arguments of the function.
 CALLS = {"einsum": lambda tensors, equation: ht.einsum(equation, tensors),
          "where": lambda input, condition, other: ht.where(condition, input, other)}
-# Names that mean something else here, and are in PyTorch for its own compiler alone.
-OTHER_MEANINGS = {"fill", "slice"}
+# Names that mean something else here, such as unfold, which is that of images.
+OTHER_MEANINGS = {"fill", "slice", "unfold"}
 
 
 def function_of(op):
