@@ -99,6 +99,7 @@ constexpr Kernels kKernels = {
     .random = {},
     .statistics = {},
     .optim = {},
+    .sequence = {},
 };
 
 // Each call has finished its work when it returns.
