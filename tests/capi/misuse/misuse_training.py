@@ -6,6 +6,7 @@ from misuse_values import EXTREMES, FINITE, FLOATS, Values, refuse
 TRAINING = {
     "autocast_class": Values("HTONE_AUTOCAST_LOW", refuse(["0", "5", "-1"])),
     "callback": Values("NULL"),
+    "flag": Values("NULL"),
     ("htone_schedule_create_callback", "callback"): Values("constant_factor", refuse(["NULL"])),
     ("htone_function_create", "callback"): Values("no_backward", refuse(["NULL"])),
     ("htone_module_create_custom", "callback"): Values("no_forward", refuse(["NULL"])),
