@@ -19,9 +19,19 @@ struct Kernel {
   bool gives_bool = false;
 };
 
+// Operations on the bits of integers, which floats do not have.
+bool computes_bits(BinaryOp op) {
+  return op == BinaryOp::kBitwiseAnd || op == BinaryOp::kBitwiseOr || op == BinaryOp::kBitwiseXor;
+}
+template <class Op>
+bool computes_bits(Op) {
+  return false;
+}
+
 template <class Op, class Run>
 void add_all(std::vector<Kernel>& kernels, const char* kind, int operands, Run run, bool gives_bool = false) {
   for (int op = 0; op < static_cast<int>(Op::kEnd); ++op) {
+    if (computes_bits(static_cast<Op>(op))) continue;
     kernels.push_back({kind + std::to_string(op), operands,
                        [=](const Operands& in, const HostTensor& out, int threads) {
                          return run(static_cast<Op>(op), in, out, threads);
