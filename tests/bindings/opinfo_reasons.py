@@ -6,17 +6,15 @@ _INDICES = {"return_indices=True is not supported|takes 2 positional arguments b
 _MODES = {"mode='[a-z-]+' of . dimensions is not supported": "no operation of C has the mode",
           "recompute_scale_factor": "C computes with the size of the result, which the factor gives"}
 _BY_NAME = {"must be an int, got str '(same|valid)'": "paddings are numbers"}
-# Generated functions whose arguments are those of C so far.
-_OF_C = {".": "the Python layer has no function with PyTorch's arguments yet"}
+_DIVISOR = {"divisor_override=. is not supported": "C has no divisor of one's own"}
 REFUSED = {
-    **dict.fromkeys(("cdist", "index_add", "kthvalue", "lerp", "median", "meshgrid", "nan_to_num", "quantile",
-                     "scatter", "searchsorted"), _OF_C),
     "einsum": {"takes one or two operands": "C multiplies two tensors"},
     "norm": {"p must be a number or 'fro', got str 'nuc'": "C has no singular values"},
     "nn.functional.adaptive_avg_pool2d": {"must be an int, got None": "sizes are numbers"},
     "nn.functional.adaptive_max_pool1d": _INDICES,
     "nn.functional.adaptive_max_pool2d": _INDICES,
-    "nn.functional.avg_pool2d": {"positional arguments but 7": "C has no divisor of one's own"},
+    "nn.functional.avg_pool2d": _DIVISOR,
+    "nn.functional.avg_pool3d": _DIVISOR,
     "nn.functional.conv1d": _BY_NAME,
     "nn.functional.conv2d": _BY_NAME,
     "nn.functional.conv3d": _BY_NAME,
@@ -24,31 +22,37 @@ REFUSED = {
     "nn.functional.interpolate": _MODES,
     "nn.functional.max_pool1d": _INDICES,
     "nn.functional.max_pool2d": _INDICES,
-    "nn.functional.pad": {"mode='[a-z]+' is not supported": "not there yet: C has reflect, replicate and circular"},
+    "nn.functional.max_pool3d": _INDICES,
     "nn.functional.scaled_dot_product_attention": {"enable_gqa": "the shapes show it"},
 }
 # By operator: rows of docs/pytorch.md, with a pattern of the results that they explain.
 _LOSS = {"losses of 16 bits, reduced": r"^bfloat16: bfloat16 \[\] .* float32 \[\]"}
 _ORDER = {"sort, argsort": "int64"}
+# The values of both are the same.
+_SELECTED = {"kthvalue, median of equal elements": r"^int64: \[(int64 \[.*?\] \[.*?\]), .* in PyTorch, \[\1, "}
 DIFFERENT = {
     "argsort": _ORDER,
+    "kthvalue": _SELECTED,
+    "nn.functional.binary_cross_entropy": _LOSS,
     "nn.functional.binary_cross_entropy_with_logits": _LOSS,
+    "nn.functional.cosine_embedding_loss": _LOSS,
     "nn.functional.cross_entropy": _LOSS,
+    "nn.functional.gaussian_nll_loss": _LOSS,
     "nn.functional.huber_loss": _LOSS,
     "nn.functional.kl_div": _LOSS,
     "nn.functional.l1_loss": _LOSS,
+    "nn.functional.margin_ranking_loss": _LOSS,
     "nn.functional.mse_loss": _LOSS,
     "nn.functional.nll_loss": _LOSS,
     "nn.functional.smooth_l1_loss": _LOSS,
     "nn.functional.softplus": {"silu, softplus, hardswish, mish, selu, log_sigmoid, logaddexp of integers": "^int64",
                                "softplus": "float"},
+    "nn.functional.triplet_margin_loss": _LOSS,
     "sort": _ORDER,
     "topk": {"topk of equal elements": "int64", "topk that does not sort": "int64"},
 }
-# Faults that are known and not mended yet, with a pattern of the results. They are printed, and do not fail the test:
-# cosine_similarity divides by the norm of an operand as it was before it was broadcast.
-# Of equal elements kthvalue may return any index.
-FAULTS = {"kthvalue": ["int64"], "nn.functional.cosine_similarity": [r"\[2, 3\]"]}
+# Faults that are known and not mended yet, with a pattern of the results. They are printed, and do not fail the test.
+FAULTS = {}
 # Their results are compared by dtype and shape.
 RANDOM = {"empty", "empty_like", "multinomial", "new_empty", "nn.functional.dropout", "rand_like", "randint",
           "randint_like", "randn", "randn_like"}

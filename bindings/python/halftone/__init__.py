@@ -41,8 +41,8 @@ for _name in _OPERATIONS:
 # These complete the classes. A structure is a class with properties as long as no other class has one.
 from . import objects, structures  # noqa: E402, F401, I001
 from . import callers, custom, modules, tensors  # noqa: E402, F401, I001
-from . import comparisons, conversions, creation, generators, grad_mode, inplace  # noqa: E402, F401
-from . import reductions, registry  # noqa: E402, F401
+from . import comparisons, conversions, creation, elementwise, generators, grad_mode, inplace  # noqa: E402, F401
+from . import order, reductions, registry, scattering  # noqa: E402, F401
 from . import serialization, shapes, threads  # noqa: E402, F401
 from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .interrupts import watch_interrupts  # noqa: E402

@@ -1,12 +1,8 @@
 """Comparisons of whole tensors, tests of single elements, and products of matrices, under PyTorch's names."""
 
-import math
-
-from . import dtypes
 from . import halftone as _generated
-from .checks import needed_number, tensor
+from .checks import describe, needed_number, tensor
 from .arithmetic import add
-from .enums import Dtype
 from .operands import WITH_NUMBER, operands
 from .registry import both, function
 
@@ -26,32 +22,25 @@ def isfinite(input):
 @both
 def isinf(input):
     """True for elements that are infinite."""
-    made = tensor("isinf", "input", input)
-    return _generated.eq_scalar(_generated.abs(made), math.inf)
+    return _generated.is_inf(tensor("isinf", "input", input))
+
+
+def _close(name, input, other, rtol, atol, equal_nan):
+    """The arguments of C for two operands that are compared."""
+    return (*operands(name, input, other), needed_number(name, "rtol", rtol), needed_number(name, "atol", atol),
+            equal_nan)
 
 
 @both
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True for elements that differ by at most atol + rtol * |other|; NaN is close to NaN if equal_nan."""
-    first, second = (made.detach() for made in operands("isclose", input, other))
-    if first.dtype not in dtypes.FLOATS and second.dtype not in dtypes.FLOATS:
-        first, second = _generated.cast(first, Dtype.F64), _generated.cast(second, Dtype.F64)
-    relative = needed_number("isclose", "rtol", rtol)
-    allowed = _generated.add_scalar(_generated.mul_scalar(_generated.abs(second), relative),
-                                    needed_number("isclose", "atol", atol))
-    distance = _generated.abs(_generated.sub(first, second))
-    is_near = _generated.logical_and(_generated.is_finite(distance), _generated.le(distance, allowed))
-    found = _generated.logical_or(_generated.eq(first, second), is_near)
-    if equal_nan:
-        are_nan = _generated.logical_and(_generated.is_nan(first), _generated.is_nan(second))
-        found = _generated.logical_or(found, are_nan)
-    return found
+    return _generated.is_close(*_close("isclose", input, other, rtol, atol, equal_nan))
 
 
 @both
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True if all elements are close, as isclose says."""
-    return bool(_generated.all(isclose(input, other, rtol, atol, equal_nan)).item())
+    return _generated.all_close(*_close("allclose", input, other, rtol, atol, equal_nan))
 
 
 @both
@@ -78,6 +67,19 @@ mm = _matrix_product("mm", 2, 2, "The product of two matrices.")
 bmm = _matrix_product("bmm", 3, 3, "The products of two batches of matrices.")
 mv = _matrix_product("mv", 2, 1, "The product of a matrix and a vector.")
 dot = _matrix_product("dot", 1, 1, "The sum of the products of two vectors.")
+
+
+_DISTANCE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+@function
+def cdist(x1, x2, p=2.0, compute_mode=_DISTANCE_MODES[0]):
+    """The p-norms of the differences of all pairs of rows: [..., n, d] and [..., m, d] give [..., n, m]. Every
+    compute_mode computes the differences themselves.
+    """
+    if compute_mode not in (None, *_DISTANCE_MODES):
+        raise ValueError(f"cdist: compute_mode must be one of {_DISTANCE_MODES}, got {describe(compute_mode)}")
+    return _generated.cdist(tensor("cdist", "x1", x1), tensor("cdist", "x2", x2), needed_number("cdist", "p", p))
 
 
 @function

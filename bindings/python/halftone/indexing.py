@@ -23,14 +23,18 @@ class _Pick:
         self.dim, self.count, self.index = dim, count, index
         self.is_mask = index.dtype == Dtype.BOOL
 
-    def places(self, shape):
-        """The places as if the dimensions were one, from 0 on."""
+    def check_mask(self, shape):
         own = shape[self.dim : self.dim + self.count]
-        if self.is_mask:
-            if self.index.shape != own:
-                raise IndexError(f"a mask of shape {self.index.shape} does not fit dimensions of sizes {own}")
-            return _generated.squeeze(_generated.nonzero(_generated.reshape(self.index, (-1,))), 1)
-        return _from_zero(_generated.cast(self.index, Dtype.I64), self.dim, own[0])
+        if self.index.shape != own:
+            raise IndexError(f"a mask of shape {self.index.shape} does not fit dimensions of sizes {own}")
+
+    def indices(self, shape):
+        """A tensor of indices from 0 on for each of the dimensions."""
+        if not self.is_mask:
+            return [_from_zero(_generated.cast(self.index, Dtype.I64), self.dim, shape[self.dim])]
+        self.check_mask(shape)
+        columns = _generated.split(_generated.nonzero(self.index), 1, (1,) * self.count)
+        return [_generated.squeeze(column, 1) for column in columns]
 
 
 def _from_zero(index, dim, size):
@@ -140,54 +144,72 @@ class _Selection:
         return dim + self.picks[-1].count
 
 
+def _broadcast(indices):
+    """The shape to which indices broadcast."""
+    made = ()
+    for index in indices:
+        shape = index.shape
+        count = max(len(made), len(shape))
+        pairs = list(zip((1,) * (count - len(made)) + made, (1,) * (count - len(shape)) + shape))
+        if any(one != other and 1 not in (one, other) for one, other in pairs):
+            raise IndexError(f"indices of shapes {made} and {shape} do not broadcast")
+        made = tuple(other if one == 1 else one for one, other in pairs)
+    return made
+
+
 class _Layout:
-    """The view with the picked dimensions as one, and the places in it."""
+    """The view with the picked dimensions in front, and a tensor of indices for each of them."""
 
     def __init__(self, view, picks):
-        self.shape, count = view.shape, sum(pick.count for pick in picks)
         dims = [dim for pick in picks for dim in range(pick.dim, pick.dim + pick.count)]
-        self.first = dims[0]
-        self.order = None
-        if dims != list(range(dims[0], dims[0] + count)):
-            self.order = dims + [dim for dim in range(len(self.shape)) if dim not in dims]
-            view, self.first = _generated.permute(view, self.order), 0
-        self.permuted = view.shape
-        self.before, self.after = self.permuted[: self.first], self.permuted[self.first + count :]
-        self.size = 1
-        for size in self.permuted[self.first : self.first + count]:
-            self.size *= size
-        self.merged = _generated.reshape(view, (*self.before, self.size, *self.after))
-        places = self._places(picks)
-        self.picked = places.shape
-        self.places = _generated.reshape(places, (places.numel(),))
-
-    def _places(self, picks):
-        found = None
-        for pick in picks:
-            places = pick.places(self.shape)
-            if found is None:
-                found = places
-                continue
-            size = 1
-            for own in self.shape[pick.dim : pick.dim + pick.count]:
-                size *= own
-            try:
-                found = _generated.add(_generated.mul_scalar(found, size), places)
-            except ValueError:
-                raise IndexError(f"indices of shapes {found.shape} and {places.shape} do not broadcast") from None
-        return found
+        self.order = dims + [dim for dim in range(view.ndim) if dim not in dims]
+        self.view = _permuted(view, self.order)
+        self.indices = [index for pick in picks for index in pick.indices(view.shape)]
+        self.picked = _broadcast(self.indices)
+        # The result has the picked places there, after the dimensions that are before them.
+        self.first = dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
 
     @property
     def result_shape(self):
-        return (*self.before, *self.picked, *self.after)
+        rest = self.view.shape[len(self.indices) :]
+        return (*rest[: self.first], *self.picked, *rest[self.first :])
 
-    def restored(self, merged):
-        """A tensor of the merged shape in the shape of the view."""
-        view = _generated.reshape(merged, self.permuted)
-        if self.order is None:
-            return view
-        back = sorted(range(len(self.order)), key=self.order.__getitem__)
-        return _generated.permute(view, back)
+    def to_result(self, made):
+        """Moves the picked places from the front to where the result has them."""
+        return _permuted(made, _inverse(self._front(made.ndim)))
+
+    def from_result(self, made):
+        """Moves the picked places to the front."""
+        return _permuted(made, self._front(made.ndim))
+
+    def restored(self, made):
+        """A tensor in the order of `view` in that of the view that it was made of."""
+        return _permuted(made, _inverse(self.order))
+
+    def _front(self, ndim):
+        end = self.first + len(self.picked)
+        return [*range(self.first, end), *range(self.first), *range(end, ndim)]
+
+
+def _permuted(made, order):
+    return made if order == sorted(order) else _generated.permute(made, order)
+
+
+def _inverse(order):
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _picked(view, picks):
+    """The elements that picks name; a copy."""
+    if len(picks) == 1 and picks[0].count == view.ndim and picks[0].is_mask:
+        picks[0].check_mask(view.shape)
+        return _generated.masked_select(view, picks[0].index)
+    if len(picks) == 1 and picks[0].count == 1:  # slices of one dimension, which are copied whole
+        dim, (index,) = picks[0].dim, picks[0].indices(view.shape)
+        found = _generated.index_select(view, dim, _generated.reshape(index, (index.numel(),)))
+        return _generated.reshape(found, (*view.shape[:dim], *index.shape, *view.shape[dim + 1 :]))
+    layout = _Layout(view, picks)
+    return layout.to_result(_generated.index(layout.view, layout.indices))
 
 
 def read(self, key):
@@ -201,9 +223,7 @@ def read(self, key):
     if selection.flips:
         view = _generated.flip(view, selection.flips)
     if selection.picks:
-        layout = _Layout(view, selection.picks)
-        picked = _generated.index_select(layout.merged, layout.first, layout.places)
-        return _generated.reshape(picked, layout.result_shape)
+        return _picked(view, selection.picks)
     return _generated.reshape(self, self.shape) if view is self else view
 
 
@@ -250,46 +270,13 @@ def write(self, key, value):
     if len(picks) == 1 and picks[0].is_mask and source.numel() == 1:
         made = _masked(target, picks[0], _generated.reshape(source, ()))
     else:
-        made = _scattered(_Layout(target, picks), source)
-    if made is not None:
-        view.copy_from(_generated.flip(made, selection.flips) if selection.flips else made)
+        layout = _Layout(target, picks)
+        values = layout.from_result(_fitted(source, layout.result_shape))
+        made = layout.restored(_generated.index_put(layout.view, layout.indices, values))
+    view.copy_from(_generated.flip(made, selection.flips) if selection.flips else made)
 
 
 def _masked(target, pick, value):
-    own = target.shape[pick.dim : pick.dim + pick.count]
-    if pick.index.shape != own:
-        raise IndexError(f"a mask of shape {pick.index.shape} does not fit dimensions of sizes {own}")
+    pick.check_mask(target.shape)
     behind = (1,) * (target.ndim - pick.dim - pick.count)
-    return _generated.where(_generated.reshape(pick.index, (*own, *behind)), value, target)
-
-
-def _scattered(layout, source):
-    """The view with the values of `source` at the places; None if there is no place."""
-    source = _fitted(source, layout.result_shape)
-    count = layout.places.numel()
-    if not source.numel():
-        return None
-    source = _generated.reshape(source, (*layout.before, count, *layout.after))
-    numbers = _numbers_of_values(layout.places, count, layout.size)
-    is_written = _generated.gt_scalar(numbers, 0)
-    chosen = _generated.mul(_generated.sub_scalar(numbers, 1), is_written)
-    values = _generated.index_select(source, layout.first, chosen)
-    shape = (layout.size, *(1,) * len(layout.after))
-    written = _generated.where(_generated.reshape(is_written, shape), values, layout.merged)
-    return layout.restored(written)
-
-
-def _numbers_of_values(places, count, size):
-    """For each of `size` places the number of the last value for it, from 1 on; 0 for a place without one."""
-    device = places.device
-    numbers = _generated.arange(device, Dtype.I64, 1, count + 1, 1)
-    none = Tensor.zeros(device, Dtype.I64, (size,))
-    uses = _generated.scatter_add(none, 0, places, Tensor.ones_like(places))
-    if _generated.amax(uses).item() > 1:
-        order = _generated.argsort(places, 0)  # stable, so the last value of a place is the last of its run
-        places, numbers = (_generated.index_select(made, 0, order) for made in (places, numbers))
-        ends = _generated.ne(places, _generated.roll(places, (0,), (-1,)))
-        ends[count - 1] = True
-        kept = _generated.squeeze(_generated.nonzero(ends), 1)
-        places, numbers = (_generated.index_select(made, 0, kept) for made in (places, numbers))
-    return _generated.scatter_add(none, 0, places, numbers)
+    return _generated.where(_generated.reshape(pick.index, (*pick.index.shape, *behind)), value, target)

@@ -147,9 +147,12 @@ def _of_function(name):
     method(write)
 
 
-_WITH_FUNCTION = ("abs", "ceil", "clamp", "clamp_max", "clamp_min", "cos", "erf", "exp", "expm1", "floor",
-                  "floor_divide", "log", "log1p", "masked_fill", "neg", "pow", "reciprocal", "relu", "remainder",
-                  "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "tanh", "tril", "triu")  # fmt: skip
+_WITH_FUNCTION = ("abs", "addcdiv", "addcmul", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",
+                  "clamp", "clamp_max", "clamp_min", "cos", "erf", "exp", "expm1", "floor", "floor_divide", "fmod",
+                  "index_add", "index_copy", "lerp", "log", "log10", "log1p", "log2", "masked_fill", "nan_to_num",
+                  "neg", "pow", "reciprocal", "relu", "remainder", "round", "rsqrt", "scatter", "scatter_add",
+                  "scatter_reduce", "sigmoid", "sign", "sin", "sqrt", "tan", "tanh", "tril", "triu",
+                  "trunc")  # fmt: skip
 
 
 def add_methods():

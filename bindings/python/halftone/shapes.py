@@ -1,6 +1,5 @@
 """Shapes of tensors, under PyTorch's names. Sizes are arguments or one sequence."""
 
-from . import buffers
 from . import halftone as _generated
 from .checks import integer, integers, sizes, tensor, wrong
 from .enums import Dtype
@@ -144,22 +143,11 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     """
     made = flatten(input) if dim is None else tensor("repeat_interleave", "input", input)
     place = _place("repeat_interleave", made, dim or 0)
-    if isinstance(repeats, Tensor):
-        return _repeated_by(made, repeats, place)
-    count = integer("repeat_interleave", "repeats", repeats)
-    wide = _generated.unsqueeze(made, place + 1)
-    shape = (*made.shape[: place + 1], count, *made.shape[place + 1 :])
-    return flatten(_generated.broadcast_to(wide, shape), place, place + 1)
-
-
-def _repeated_by(made, repeats, place):
-    counts, size = repeats.flatten().tolist(), made.shape[place]
-    are_counts = all(type(count) is int and count >= 0 for count in counts)
-    if repeats.ndim > 1 or len(counts) not in (1, size) or not are_counts:
-        raise ValueError(f"repeat_interleave: repeats must have {size} whole numbers of at least 0, got {counts}")
-    counts = counts * size if len(counts) == 1 else counts
-    places = [index for index, count in enumerate(counts) for _ in range(count)]
-    return _generated.index_select(made, place, buffers.tensor(places, Dtype.I64, made.device))
+    if not isinstance(repeats, Tensor):
+        return _generated.repeat_interleave(made, integer("repeat_interleave", "repeats", repeats), place)
+    if repeats.numel() == 1:  # counts for every index
+        repeats = _generated.broadcast_to(_generated.reshape(repeats, (1,)), (made.shape[place],))
+    return _generated.repeat_interleave_counts(made, repeats, place)
 
 
 @both
@@ -326,13 +314,20 @@ def nelement(self):
     return self.numel()
 
 
-@method
-def masked_select(self, mask):
-    """The elements at which a mask is true, in one dimension; a copy. The shapes of both broadcast."""
-    chosen = tensor("masked_select", "mask", mask)
-    if chosen.dtype != Dtype.BOOL:
-        raise TypeError(f"masked_select: mask must be bool, got {chosen.dtype}")
-    if chosen.shape == self.shape:
-        return self[chosen]
-    shape = _generated.logical_or(chosen, Tensor.zeros(self.device, Dtype.BOOL, self.shape)).shape
-    return _generated.broadcast_to(self, shape)[_generated.broadcast_to(chosen, shape)]
+@both
+def masked_select(input, mask):
+    """The elements at which a mask is true, in one dimension; a copy. The shapes of both broadcast. Waits for the
+    device.
+    """
+    return _generated.masked_select(tensor("masked_select", "input", input), tensor("masked_select", "mask", mask))
+
+
+@function
+def meshgrid(*tensors, indexing="ij"):
+    """Grids of coordinates from vectors, which are arguments or one sequence: each grid has one dimension for each
+    vector. indexing="xy" exchanges the first two dimensions.
+    """
+    if indexing not in ("ij", "xy"):
+        raise ValueError(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    return tuple(_generated.meshgrid(_tensors("meshgrid", given), indexing == "xy"))

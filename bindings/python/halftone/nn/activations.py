@@ -1,9 +1,14 @@
 """Activations and losses as modules, over the operations of functional."""
 
+from ..creation import full
 from ..halftone import Module
 from . import functional
 from .constructors import add_constructor
-from .functional import _REDUCTIONS
+from .loss_functions import REDUCTIONS
+from .parameter import Parameter
+
+
+REQUIRED = object()  # an argument without a default
 
 
 def _module(name, operation, documentation, **settings):
@@ -11,7 +16,7 @@ def _module(name, operation, documentation, **settings):
     names = list(settings)
 
     def begin(self, values):
-        if values.get("reduction", "mean") not in (*_REDUCTIONS, "batchmean"):
+        if values.get("reduction", "mean") not in (*REDUCTIONS, "batchmean"):
             raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', got {values['reduction']!r}")
         Module.__init__(self)
         for key, value in values.items():
@@ -34,10 +39,12 @@ def _module(name, operation, documentation, **settings):
 
 
 def _signature(settings):
-    from inspect import Parameter, Signature
+    from inspect import Parameter as Argument
+    from inspect import Signature
 
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    return Signature([Parameter(key, kind, default=value) for key, value in settings.items()])
+    kind = Argument.POSITIONAL_OR_KEYWORD
+    return Signature([Argument(key, kind, default=Argument.empty if value is REQUIRED else value)
+                      for key, value in settings.items()])
 
 
 _f = functional
@@ -54,8 +61,12 @@ Hardtanh = _module("Hardtanh", _f.hardtanh, "x, bounded to [min_val, max_val].",
 Hardsigmoid = _module("Hardsigmoid", _f.hardsigmoid, "min(max(x + 3, 0), 6) / 6.", inplace=False)
 Hardswish = _module("Hardswish", _f.hardswish, "x times its hardsigmoid.", inplace=False)
 Mish = _module("Mish", _f.mish, "x tanh(softplus(x)).", inplace=False)
+SELU = _module("SELU", _f.selu, "1.0507 times the ELU of x with alpha = 1.6733.", inplace=False)
+GLU = _module("GLU", _f.glu, "The first half along a dimension, times the sigmoid of the second half.", dim=-1)
 LogSigmoid = _module("LogSigmoid", _f.logsigmoid, "log(sigmoid(x)).")
 CosineSimilarity = _module("CosineSimilarity", _f.cosine_similarity, "The cosine of the angle.", dim=1, eps=1e-8)
+PairwiseDistance = _module("PairwiseDistance", _f.pairwise_distance, "The norm of the difference of vectors.", p=2.0,
+                           eps=1e-6, keepdim=False)
 CrossEntropyLoss = _module("CrossEntropyLoss", _f.cross_entropy,
                            "The cross entropy of logits [batch, classes, ...] and class numbers.", weight=None,
                            ignore_index=-100, reduction="mean", label_smoothing=0.0)
@@ -74,12 +85,46 @@ BCEWithLogitsLoss = _module("BCEWithLogitsLoss", _f.binary_cross_entropy_with_lo
                             pos_weight=None)
 BCELoss = _module("BCELoss", _f.binary_cross_entropy, "The cross entropy of probabilities.", weight=None,
                   reduction="mean")
+GaussianNLLLoss = _module("GaussianNLLLoss", _f.gaussian_nll_loss,
+                          "The negative log likelihood under normal distributions.", full=False, eps=1e-6,
+                          reduction="mean")
+MarginRankingLoss = _module("MarginRankingLoss", _f.margin_ranking_loss, "max(0, margin - target (x1 - x2)).",
+                            margin=0.0, reduction="mean")
+CosineEmbeddingLoss = _module("CosineEmbeddingLoss", _f.cosine_embedding_loss,
+                              "Cosines that are 1 for a target of 1, and at most margin for one of -1.", margin=0.0,
+                              reduction="mean")
+TripletMarginLoss = _module("TripletMarginLoss", _f.triplet_margin_loss,
+                            "The distance to a positive, less that to a negative, plus margin; at least 0.",
+                            margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean")
+CTCLoss = _module("CTCLoss", _f.ctc_loss, "The connectionist temporal classification loss.", blank=0,
+                  reduction="mean", zero_infinity=False)
 Upsample = _module("Upsample", _f.interpolate, "Resampling to a size or by a factor.", size=None, scale_factor=None,
                    mode="nearest", align_corners=None)
-ZeroPad2d = _module("ZeroPad2d", lambda x, padding: _f.pad(x, (padding,) * 4 if isinstance(padding, int) else padding),
-                    "Zeros around [..., height, width]: left, right, top, bottom.", padding=0)
+PixelShuffle = _module("PixelShuffle", _f.pixel_shuffle, "Moves channels into squares of the plane.",
+                       upscale_factor=REQUIRED)
+PixelUnshuffle = _module("PixelUnshuffle", _f.pixel_unshuffle, "Moves squares of the plane into channels.",
+                         downscale_factor=REQUIRED)
+Unfold = _module("Unfold", _f.unfold, "Copies each window of an image to a column.", kernel_size=REQUIRED, dilation=1,
+                 padding=0, stride=1)
+Fold = _module("Fold", _f.fold, "Adds the columns of Unfold up at their places in an image.", output_size=REQUIRED,
+               kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 Flatten = _module("Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim, end_dim),
                   "Merges the dimensions from start_dim to end_dim.", start_dim=1, end_dim=-1)
+
+
+class PReLU(Module):
+    """x, or weight times x below 0; the weight is a parameter with one number, or one for each channel."""
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(full(num_parameters, float(init), dtype=dtype, device=device))
+
+    def forward(self, input):
+        return _f.prelu(input, self.weight)
+
+    def extra_repr(self):
+        return f"num_parameters={self.num_parameters}"
 
 
 class Unflatten(Module):

@@ -163,17 +163,20 @@ _MAX = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
 _AVG = "kernel_size=, stride=, padding="
 _TIME = "input_size, hidden_size, num_layers?, bias?, batch_first?, dropout?, bidirectional?"
 _WIDTH, _HEIGHT = "[batch, channels, width]", "[batch, channels, height, width]"
+_VOLUME = "[batch, channels, depth, height, width]"
 
 LAYERS = (
     Row("Linear", "linear", _linear, "y = x W^T + b, with weight [out_features, in_features].",
         "in_features=, out_features=, bias="),
     Row("Conv1d", "conv1d", _conv, f"A convolution over {_WIDTH}.", _CONV, 1),
     Row("Conv2d", "conv2d", _conv, f"A convolution over {_HEIGHT}.", _CONV, 2),
-    Row("Conv3d", "conv3d", _conv, "A convolution over [batch, channels, depth, height, width].", _CONV, 3),
+    Row("Conv3d", "conv3d", _conv, f"A convolution over {_VOLUME}.", _CONV, 3),
     Row("ConvTranspose1d", "conv_transpose1d", _conv_transpose, f"The transpose of a convolution over {_WIDTH}.",
         _CONV, 1),
     Row("ConvTranspose2d", "conv_transpose2d", _conv_transpose, f"The transpose of a convolution over {_HEIGHT}.",
         _CONV, 2),
+    Row("ConvTranspose3d", "conv_transpose3d", _conv_transpose, f"The transpose of a convolution over {_VOLUME}.",
+        _CONV, 3),
     Row("BatchNorm1d", "batch_norm1d", _batch_norm, f"Batch normalisation of [batch, channels] or {_WIDTH}.", _BATCH),
     Row("BatchNorm2d", "batch_norm2d", _batch_norm, f"Batch normalisation of {_HEIGHT}.", _BATCH),
     Row("LayerNorm", "layer_norm", _layer_norm, "Normalisation over the last dimensions.",
@@ -203,8 +206,10 @@ LAYERS = (
         "scale=, offset="),
     Row("MaxPool1d", "max_pool1d", _max_pool, f"The largest element of each window of {_WIDTH}.", _MAX, 1),
     Row("MaxPool2d", "max_pool2d", _max_pool, f"The largest element of each window of {_HEIGHT}.", _MAX, 2),
+    Row("MaxPool3d", "max_pool3d", _max_pool, f"The largest element of each window of {_VOLUME}.", _MAX, 3),
     Row("AvgPool1d", "avg_pool1d", _avg_pool, f"The mean of each window of {_WIDTH}.", _AVG, 1),
     Row("AvgPool2d", "avg_pool2d", _avg_pool, f"The mean of each window of {_HEIGHT}.", _AVG, 2),
+    Row("AvgPool3d", "avg_pool3d", _avg_pool, f"The mean of each window of {_VOLUME}.", _AVG, 3),
     Row("AdaptiveAvgPool1d", "adaptive_avg_pool1d", _adaptive_pool, "Means of windows, so that the result has a width.",
         "output_size=", 1),
     Row("AdaptiveAvgPool2d", "adaptive_avg_pool2d", _adaptive_pool,
