@@ -9,6 +9,7 @@ _BY_NAME = {"must be an int, got str '(same|valid)'": "paddings are numbers"}
 _DIVISOR = {"divisor_override=. is not supported": "C has no divisor of one's own"}
 REFUSED = {
     "einsum": {"takes one or two operands": "C multiplies two tensors"},
+    "scatter": {"value must be whole": "a fraction would be dropped without a word"},
     "norm": {"p must be a number or 'fro', got str 'nuc'": "C has no singular values"},
     "nn.functional.adaptive_avg_pool2d": {"must be an int, got None": "sizes are numbers"},
     "nn.functional.adaptive_max_pool1d": _INDICES,

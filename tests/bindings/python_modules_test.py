@@ -565,12 +565,26 @@ class Layers(Counted):
                 self.assertEqual(layer(x).shape, shape)
         for make, error, text in ((lambda: nn.Conv2d(1, 2, (3, 3, 3)), ValueError, "Conv2d: kernel_size must be a number "
                                    r"or 2 of them, got \(3, 3, 3\)"),
-                                  (lambda: nn.Conv2d(1, 2, 3, padding_mode="reflect"), NotImplementedError,
-                                   "Conv2d: padding_mode='reflect' is not supported"),
+                                  (lambda: nn.Conv2d(1, 2, 3, padding_mode="mirror"), ValueError,
+                                   "Conv2d: padding_mode must be one of .*'reflect'"),
+                                  (lambda: nn.ConvTranspose2d(1, 2, 3, padding_mode="reflect"), NotImplementedError,
+                                   "ConvTranspose2d: padding_mode='reflect' is not supported"),
                                   (lambda: nn.Softmax(axis=1), TypeError, "Softmax: got an unexpected keyword argument 'axis'"),
                                   (lambda: nn.MSELoss(reduction="avg"), ValueError, "MSELoss: reduction must be")):
             with self.assertRaisesRegex(error, text):
                 make()
+
+    def test_convolutions_pad_in_other_ways(self):
+        x = ht.arange(20.0).reshape(1, 1, 4, 5)
+        for mode in ("reflect", "replicate", "circular"):
+            layer = nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode=mode)
+            for made in (layer, nn.Sequential(layer), copy.deepcopy(layer), through_file(layer)):
+                expected = F.conv2d(F.pad(x, (2, 2, 1, 1), mode), layer.weight, layer.bias)
+                self.assertEqual(made(x).tolist(), expected.tolist())
+            self.assertIn(f"padding=(1, 2), padding_mode={mode!r}", repr(layer))
+            self.assertEqual(list(layer.state_dict()), ["weight", "bias"])
+        layer(x).sum().backward()
+        self.assertEqual(layer.weight.grad.shape, (2, 1, 3, 3))
 
     def test_losses_are_modules_over_functional(self):
         x, t = ht.tensor([[1.0, 2.0], [0.5, 0.5]]), ht.tensor([1, 0])

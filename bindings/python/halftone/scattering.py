@@ -48,10 +48,11 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 
 
 def _scattered_number(made, place, index, value, joins):
+    if isinstance(value, float) and made.dtype not in dtypes.FLOATS:
+        if not value.is_integer():
+            raise TypeError(f"scatter: value must be whole for a tensor of {made.dtype}, got {describe(value)}")
+        value = int(value)
     plain = dtypes.checked_number("scatter", "value", value, made.dtype)
-    is_exact = made.dtype in dtypes.FLOATS or isinstance(plain, (bool, int))
-    if not is_exact:
-        raise TypeError(f"scatter: value must be an int for a tensor of {made.dtype}, got {describe(value)}")
     if joins is None and abs(plain) <= EXACT:
         return _generated.scatter_scalar(made, place, index, plain)
     filled = _generated.broadcast_to(_generated.cast(scalar("scatter", plain, made, "value"), made.dtype), index.shape)

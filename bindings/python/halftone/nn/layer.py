@@ -7,6 +7,7 @@ from ..devices import device_of
 from ..dtypes import get_default_dtype
 from ..halftone import Module, Tensor
 from .constructors import add_constructor
+from .image_functions import pad
 from .kinds import KINDS
 from .parts import parts, set_part
 
@@ -52,7 +53,7 @@ class Layer(Module):
         """Makes the library's module. `kind` is the class of the row, which a class of a user may derive from."""
         arguments = kind._resolved(arguments)
         made, settings = kind._made_of(arguments)
-        if type(self).forward is Layer.forward:
+        if type(self).forward is Layer.forward and settings.get("padding_mode", "zeros") == "zeros":
             self.__dict__["this"] = made.this
         else:
             Module.__init__(self)
@@ -147,6 +148,18 @@ class Recurrent(Layer):
         return output, (tuple(ends) if count > 1 else ends[0])
 
 
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class Convolution(Layer):
+    """A convolution. The library's module pads with zeros; with another mode the input is padded before it."""
+
+    def _compute_by(self, native, input, **settings):
+        if self.padding_mode != "zeros":
+            input = pad(input, [size for size in reversed(self.padding) for _ in range(2)], self.padding_mode)
+        return super()._compute_by(native, input, **settings)
+
+
 def _optional(row, arguments):
     if row.states:
         return ()
@@ -156,8 +169,8 @@ def _optional(row, arguments):
 
 def class_of(row, module):
     """The class of a row, in the Python module of a name."""
-    base = Recurrent if row.states else Layer
     taken = row.make.__code__.co_varnames[:row.make.__code__.co_argcount]
+    base = Recurrent if row.states else Convolution if "padding_mode" in taken else Layer
     kind = type(row.name, (base,), {"__doc__": row.text, "__module__": module, "_row": row,
                                     "_optional": _optional(row, taken)})
     kind._own_signature = add_constructor(kind, row.signature, lambda self, arguments: self._begin(kind, arguments))

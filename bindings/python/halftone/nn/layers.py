@@ -5,7 +5,7 @@ from typing import Optional, Sequence, Union
 from ..enums import Dtype
 from ..halftone import Device, Module
 from .arguments import padding_of, refuse, sizes
-from .layer import Row, class_of
+from .layer import PADDING_MODES, Row, class_of
 from .parameter import Parameter, handle_of
 from .parts import parts
 
@@ -26,17 +26,19 @@ def _along(row, given, kernel):
 
 
 def _convolution(row, given, padding, in_channels, out_channels, groups, bias, padding_mode, device, dtype):
-    refuse(row.name, padding_mode=(padding_mode, "zeros"))
     given = {name: sizes(row.name, name, value, row.dims) for name, value in given.items()}
     given["padding"] = padding_of(row.name, padding, given, row.dims)
-    made = row.create_module(device, in_channels, out_channels, **_along(row, given, "kernel_size"), groups=groups,
-                             bias=bias, dtype=dtype)
+    of_library = given if padding_mode == "zeros" else {**given, "padding": (0,) * row.dims}
+    made = row.create_module(device, in_channels, out_channels, **_along(row, of_library, "kernel_size"),
+                             groups=groups, bias=bias, dtype=dtype)
     return made, given
 
 
 def _conv(row, in_channels: int, out_channels: int, kernel_size: _Sizes, stride: _Sizes = 1,
           padding: Union[_Sizes, str] = 0, dilation: _Sizes = 1, groups: int = 1, bias: bool = True,
           padding_mode: str = "zeros", device: _Place = None, dtype: _Kind = None):
+    if padding_mode not in PADDING_MODES:
+        raise ValueError(f"{row.name}: padding_mode must be one of {PADDING_MODES}, got {padding_mode!r}")
     given = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
     return _convolution(row, given, padding, in_channels, out_channels, groups, bias, padding_mode, device, dtype)
 
@@ -44,6 +46,7 @@ def _conv(row, in_channels: int, out_channels: int, kernel_size: _Sizes, stride:
 def _conv_transpose(row, in_channels: int, out_channels: int, kernel_size: _Sizes, stride: _Sizes = 1,
                     padding: _Sizes = 0, output_padding: _Sizes = 0, groups: int = 1, bias: bool = True,
                     dilation: _Sizes = 1, padding_mode: str = "zeros", device: _Place = None, dtype: _Kind = None):
+    refuse(row.name, padding_mode=(padding_mode, "zeros"))
     if isinstance(padding, str):
         raise ValueError(f"{row.name}: padding must be a number, got {padding!r}")
     given = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation, "output_padding": output_padding}
@@ -157,7 +160,7 @@ def _of_the_library(row, **settings):
     return row.create_module(**settings)
 
 
-_CONV = "in_channels, out_channels, kernel_size=, stride=, padding?, dilation?, output_padding?, groups?, bias?"
+_CONV = "in_channels, out_channels, kernel_size=, stride=, padding?, dilation?, output_padding?, groups?, bias?, padding_mode?"
 _BATCH = "num_features, eps=, momentum=, affine=, track_running_stats="
 _MAX = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
 _AVG = "kernel_size=, stride=, padding="
