@@ -100,7 +100,8 @@ class Operators(Values):
             np.testing.assert_array_equal(np.where(finite, (a // b).numpy(), 0), np.where(finite, quotient, 0))
         self.assertEqual((ht.tensor([1.0, -1.0, 0.0]) // 0.0).tolist()[:2], [float("inf"), -float("inf")])
         self.assertEqual((ht.tensor([1e300, -1e300], dtype="f64") % 3.0).tolist(), [1e300 % 3.0, -1e300 % 3.0])
-        self.assertEqual(ht.tensor([7.5, -7.5]).fmod(2).tolist() + ht.fmod(ht.tensor([-7]), 4).tolist(), [1.5, -1.5, -3])
+        self.assertEqual(ht.tensor([7.5, -7.5]).fmod(2).tolist(), [1.5, -1.5])
+        self.assertEqual(ht.fmod(-7, ht.tensor([4])).tolist(), [-3])
         self.assertEqual(ht.tensor([7, -7, 2**62 + 1]).div(2, rounding_mode="trunc").tolist(), [3, -3, 2**61])
         x = ht.tensor([7.5, -7.5], requires_grad=True)
         y = ht.tensor([2.0, 2.0], requires_grad=True)
@@ -349,7 +350,8 @@ class Reductions(Values):
         self.assertSame(x.topk(1, 0, largest=False).indices, np.argmin(a, 0)[None])
         self.assertSame(x.cumsum(1), np.cumsum(a, 1))
         self.assertSame(x.softmax(-1).sum(-1), np.ones(2))
-        for found, expected in ((x.kthvalue(2), np.sort(a)[:, 1]), (ht.median(x, 1, True), np.median(a, 1, keepdims=True)),
+        for found, expected in ((x.kthvalue(2), np.sort(a)[:, 1]),
+                                (ht.median(x, 1, True), np.median(a, 1, keepdims=True)),
                                 (x.cummax(0), np.maximum.accumulate(a)), (x.cummin(1), np.minimum.accumulate(a, 1))):
             self.assertSame(found.values, expected)
         self.assertEqual([x.kthvalue(2).indices.tolist(), x.cummax(0).indices.tolist(), x.median().item()],
@@ -363,8 +365,8 @@ class Reductions(Values):
             (ht.quantile(x, 0.3, keepdim=True, interpolation="lower"), np.sort(a.reshape(-1))[1].reshape(1, 1)),
             (i.bincount(minlength=5), np.bincount([3, 0, 3], minlength=5)),
             (i.bincount(ht.tensor([0.5, 1.0, 2.0])), np.bincount([3, 0, 3], [0.5, 1.0, 2.0])),
-            (ht.isin(i, ht.tensor([3, 4])), np.isin([3, 0, 3], [3, 4])), (ht.isin(i, 0, invert=True), [True, False, True]),
-            (ht.isin(3, i), np.asarray(True)),
+            (ht.isin(i, ht.tensor([3, 4])), np.isin([3, 0, 3], [3, 4])), (ht.isin(3, i), np.asarray(True)),
+            (ht.isin(i, 0, invert=True), [True, False, True]),
             (ht.searchsorted(ht.tensor([1, 3, 3]), i, right=True), np.searchsorted([1, 3, 3], [3, 0, 3], "right")),
             (ht.searchsorted(i, 3, sorter=i.argsort(), side="left"), np.asarray(1)),
         ):  # fmt: skip
@@ -469,8 +471,8 @@ class Comparisons(Values):
         ):
             self.assertEqual(found.tolist(), expected)
         for call, text in ((lambda: x.scatter(0, index), "scatter: give either src or value"),
-                           (lambda: x.long().scatter(0, index, 1.5), "scatter: value must be whole for a tensor of i64"),
-                           (lambda: x.scatter(0, index, src, reduce="mean"), "reduce must be None, 'add' or 'multiply'")):
+                           (lambda: x.long().scatter(0, index, 1.5), "scatter: value must be whole for a tensor of"),
+                           (lambda: x.scatter(0, index, src, reduce="mean"), "reduce must be None, 'add' or 'multi")):
             self.assertRaisesRegex((TypeError, ValueError), text, call)
 
     def test_products_check_their_dimensions(self):

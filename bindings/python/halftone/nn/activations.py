@@ -7,7 +7,6 @@ from .constructors import add_constructor
 from .loss_functions import REDUCTIONS
 from .parameter import Parameter
 
-
 REQUIRED = object()  # an argument without a default
 
 
@@ -99,7 +98,7 @@ TripletMarginLoss = _module("TripletMarginLoss", _f.triplet_margin_loss,
 CTCLoss = _module("CTCLoss", _f.ctc_loss, "The connectionist temporal classification loss.", blank=0,
                   reduction="mean", zero_infinity=False)
 Upsample = _module("Upsample", _f.interpolate, "Resampling to a size or by a factor.", size=None, scale_factor=None,
-                   mode="nearest", align_corners=None)
+                   mode="nearest", align_corners=None, recompute_scale_factor=None)
 PixelShuffle = _module("PixelShuffle", _f.pixel_shuffle, "Moves channels into squares of the plane.",
                        upscale_factor=REQUIRED)
 PixelUnshuffle = _module("PixelUnshuffle", _f.pixel_unshuffle, "Moves squares of the plane into channels.",

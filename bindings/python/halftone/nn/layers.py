@@ -160,7 +160,8 @@ def _of_the_library(row, **settings):
     return row.create_module(**settings)
 
 
-_CONV = "in_channels, out_channels, kernel_size=, stride=, padding?, dilation?, output_padding?, groups?, bias?, padding_mode?"
+_CONV = ("in_channels, out_channels, kernel_size=, stride=, padding?, dilation?, output_padding?, groups?, bias?, "
+         "padding_mode?")
 _BATCH = "num_features, eps=, momentum=, affine=, track_running_stats="
 _MAX = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
 _AVG = "kernel_size=, stride=, padding="
