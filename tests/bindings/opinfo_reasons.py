@@ -6,7 +6,7 @@ _INDICES = {"return_indices=True is not supported|takes 2 positional arguments b
 _MODES = {"mode='[a-z-]+' of . dimensions is not supported": "no operation of C has the mode",
           "recompute_scale_factor": "C computes with the size of the result, which the factor gives"}
 _BY_NAME = {"must be an int, got str '(same|valid)'": "paddings are numbers"}
-_DIVISOR = {"divisor_override=. is not supported": "C has no divisor of one's own"}
+_DIVISOR = {"divisor_override=-?. is not supported": "C has no divisor of one's own"}
 REFUSED = {
     "einsum": {"takes one or two operands": "C multiplies two tensors"},
     "scatter": {"value must be whole": "a fraction would be dropped without a word"},

@@ -664,7 +664,7 @@ class Layers(Counted):
         self.assertEqual((nn.ReplicationPad1d((0, 1))(row).tolist(), nn.CircularPad2d((1, 0, 0, 0))(row).tolist()),
                          ([[1, 2, 3, 3]], [[3, 1, 2, 3]]))
         volume, one = ht.arange(16.0).reshape(1, 1, 2, 2, 4), ones(1, 1, 1, 1, 2)
-        self.assertEqual((F.max_pool3d(volume, 2).tolist(), F.avg_pool3d(volume, (2, 2, 4)).tolist()),
+        self.assertEqual((F.max_pool3d(volume, (2,)).tolist(), F.avg_pool3d(volume, (2, 2, 4)).tolist()),
                          ([[[[[13, 15]]]]], [[[[[7.5]]]]]))
         grown = F.conv_transpose3d(volume, one, stride=(1, 1, 2))
         self.assertEqual(grown[0, 0, 0, 0].tolist(), [0, 0, 1, 1, 2, 2, 3, 3])

@@ -5,7 +5,10 @@ from .arguments import refuse, sizes
 
 
 def _window(kind, dims, **given):
+    """The settings of C along each axis; a sequence of one number stands for all of them."""
     axes = "dhw"[-dims:]
+    given = {name: value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value
+             for name, value in given.items()}
     return {f"{name}_{axis}": size for name, value in given.items() if value is not None
             for axis, size in zip(axes, sizes(kind, name, value, dims))}
 
