@@ -586,6 +586,8 @@ class Layers(Counted):
             self.assertEqual(list(layer.state_dict()), ["weight", "bias"])
         layer(x).sum().backward()
         self.assertEqual(layer.weight.grad.shape, (2, 1, 3, 3))
+        moved = layer.half()(x.half()), Scaled(2, 2).double()(ones(1, 2).double())
+        self.assertEqual([str(made.dtype) for made in moved], ["f16", "f64"])
 
     def test_losses_are_modules_over_functional(self):
         x, t = ht.tensor([[1.0, 2.0], [0.5, 0.5]]), ht.tensor([1, 0])

@@ -44,6 +44,9 @@ def _move_parameter(module, name, parameter, device, dtype, moved):
     if made is None:
         return
     _c.Module_replace_parameter(module, name, made.handle)
+    native = module.__dict__.get("_native")  # the library's module inside of one with its own forward
+    if native is not None and name in parts(native, "_parameters"):
+        _c.Module_replace_parameter(native, name, made.handle)
     if parameter.handle is not made.handle:
         parameter._replace(made.handle)
 
