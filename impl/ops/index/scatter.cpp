@@ -1,5 +1,6 @@
-// scatter, scatter_scalar and index_copy: elements are replaced. Of several for one place the last one stays, and it
-// alone gets the gradient.
+// Operations that join a source with an input by index: an entry for each element, or one vector for whole slices.
+// Elements are added or replaced. Of several that replace one element the last one stays, and it alone gets the
+// gradient.
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
@@ -16,39 +17,54 @@ struct ScatterBackward final : Node {
   SavedTensor index;
   int dim;
   Shape source_shape;  // not used without a source
+  bool adds = false;   // else elements are replaced
 
   const char* name() const noexcept override { return name_of(op); }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    if (adds) inputs.set(0, grads[0]);
+    if (adds && !inputs.needs(1)) return;
     const Tensor places = checked_again(index.unpack(), grads[0], dim);
-    if (inputs.needs(0)) inputs.set(0, filled_at(name(), grads[0], dim, places, 0.0));
+    if (!adds && inputs.needs(0)) inputs.set(0, filled_at(name(), grads[0], dim, places, 0.0));
     if (op == Op::kScatterScalar || !inputs.needs(1)) return;
-    inputs.set(1, in_corner_of_zeros(picked_for_last(name(), grads[0], dim, places), source_shape));
+    const Tensor part = adds ? picked(name(), grads[0], dim, places) : picked_for_last(name(), grads[0], dim, places);
+    inputs.set(1, in_corner_of_zeros(part, source_shape));
   }
   void release_saved() noexcept override { index.reset(); }
 };
 
-Tensor assign_and_record(const ScatterOperands& operands) {
-  const Indexed places = {.dim = operands.dim, .op = ScatterOp::kAssign};
+Tensor join_and_record(ScatterOp join, const ScatterOperands& operands) {
+  const Indexed places = {.dim = operands.dim, .op = join};
   Tensor result = scattered(name_of(operands.op), places, operands.input, operands.index, operands.source);
   if (auto* node = record<ScatterBackward>(result, {&operands.input, &operands.source}, name_of(operands.op))) {
     node->op = operands.op;
     node->index = SavedTensor(operands.index);
     node->dim = operands.dim;
     node->source_shape = operands.source.shape();
+    node->adds = join == ScatterOp::kAdd;
   }
   return result;
 }
 
 }  // namespace
 
+Tensor scatter_add(const Tensor& given_input, int64_t dim, const Tensor& index, const Tensor& given_source) {
+  const auto [input, source] = autocast_operands(Op::kScatterAdd, given_input, given_source);
+  return join_and_record(ScatterOp::kAdd, element_operands(Op::kScatterAdd, input, dim, index, source));
+}
+
+Tensor index_add(const Tensor& given_input, int64_t dim, const Tensor& index, const Tensor& given_source) {
+  const auto [input, source] = autocast_operands(Op::kIndexAdd, given_input, given_source);
+  return join_and_record(ScatterOp::kAdd, slice_operands(Op::kIndexAdd, input, dim, index, source));
+}
+
 Tensor scatter(const Tensor& given_input, int64_t dim, const Tensor& index, const Tensor& given_source) {
   const auto [input, source] = autocast_operands(Op::kScatter, given_input, given_source);
-  return assign_and_record(element_operands(Op::kScatter, input, dim, index, source));
+  return join_and_record(ScatterOp::kAssign, element_operands(Op::kScatter, input, dim, index, source));
 }
 
 Tensor index_copy(const Tensor& given_input, int64_t dim, const Tensor& index, const Tensor& given_source) {
   const auto [input, source] = autocast_operands(Op::kIndexCopy, given_input, given_source);
-  return assign_and_record(slice_operands(Op::kIndexCopy, input, dim, index, source));
+  return join_and_record(ScatterOp::kAssign, slice_operands(Op::kIndexCopy, input, dim, index, source));
 }
 
 Tensor scatter_scalar(const Tensor& input, int64_t dim, const Tensor& index, double number) {
