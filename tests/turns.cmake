@@ -7,7 +7,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "capi\\.(autograd|custom_function|host|memory_faults|misuse|nn_depth)_test"
     "checkpoint\\.(CrashTest|DirectoryFaultsTest|DirectoryTest|LargeIndexTest|LargeTokensTest|RanksTest)\\."
     "comm\\.(Algorithms|Calls/|CommFailures|GlooFailures|GlooNetwork|Ranks/|SharedMemoryFailures)"
-    "core\\.NumberFormat\\."
+    "core\\.ScalarFormat\\."
     "cpu\\.(Adafactor|BlockCode|Cast|Conv|CumulativeSum|ElementwiseLayouts|Exponential|Gemm|GradNorm|LogSumExp)\\."
     "cpu\\.(LossOfElements|MinMax|MinMaxBackward|MomentDecay|OptimStorage|OrderKernel|Pool|Rmsprop|Softmax)\\."
     "cpu\\.(SplitMaster|StochasticRounding|UnaryAccuracy|Variance)\\."

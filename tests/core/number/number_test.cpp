@@ -12,16 +12,16 @@ namespace halftone {
 namespace {
 
 template <class T>
-class NumberFormat : public testing::Test {};
+class ScalarFormat : public testing::Test {};
 using Formats = testing::Types<Float16, BFloat16, Float8E4M3, Float8E5M2>;
-TYPED_TEST_SUITE(NumberFormat, Formats);
+TYPED_TEST_SUITE(ScalarFormat, Formats);
 
 template <class T>
 T with_bits(uint32_t bits) {
   return {static_cast<decltype(T::bits)>(bits)};
 }
 
-TYPED_TEST(NumberFormat, RoundsToNearestEven) {
+TYPED_TEST(ScalarFormat, RoundsToNearestEven) {
   NearestCode reference(dtype_of<TypeParam>);
   for (uint64_t word = 0; word < uint64_t{1} << 32; word += 251) {
     const uint32_t bits = static_cast<uint32_t>(word);
@@ -29,7 +29,7 @@ TYPED_TEST(NumberFormat, RoundsToNearestEven) {
   }
 }
 
-TYPED_TEST(NumberFormat, RoundsRightAtEveryTieAndBesideIt) {
+TYPED_TEST(ScalarFormat, RoundsRightAtEveryTieAndBesideIt) {
   NearestCode reference(dtype_of<TypeParam>);
   for (int code = 0; code < reference.largest(); ++code) {
     const double middle = (reference.value(code) + reference.value(code + 1)) / 2;
@@ -40,7 +40,7 @@ TYPED_TEST(NumberFormat, RoundsRightAtEveryTieAndBesideIt) {
   }
 }
 
-TYPED_TEST(NumberFormat, WidensEveryFiniteCodeExactly) {
+TYPED_TEST(ScalarFormat, WidensEveryFiniteCodeExactly) {
   const NearestCode reference(dtype_of<TypeParam>);
   const uint32_t sign = 1u << (reference.bits() - 1);
   for (int code = 0; code <= reference.largest(); ++code) {
@@ -53,7 +53,7 @@ TYPED_TEST(NumberFormat, WidensEveryFiniteCodeExactly) {
   }
 }
 
-TYPED_TEST(NumberFormat, KeepsNanAsQuietNan) {
+TYPED_TEST(ScalarFormat, KeepsNanAsQuietNan) {
   for (const uint32_t bits : {0x7f800001u, 0x7fc00000u, 0x7fffffffu, 0xff812345u}) {
     const float back = TypeParam::from(std::bit_cast<float>(bits));
     ASSERT_TRUE(std::isnan(back));
