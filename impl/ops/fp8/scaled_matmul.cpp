@@ -3,7 +3,7 @@
 #include "ops/dispatch/check.h"
 #include "ops/fp8/check.h"
 #include "ops/fp8/fp8.h"
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

@@ -1,7 +1,7 @@
 #include "ops/matmul/layer_gradients.h"
 
 #include "ops/dispatch/store_gradient.h"
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
 
 namespace halftone {

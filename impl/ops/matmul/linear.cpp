@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/saved_layer.h"

@@ -5,7 +5,7 @@
 
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/gemm_activation.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/matmul.h"

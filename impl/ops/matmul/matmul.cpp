@@ -7,7 +7,7 @@
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/shape.h"
 #include "tensor/factory.h"

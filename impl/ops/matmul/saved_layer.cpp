@@ -1,6 +1,6 @@
 #include "ops/matmul/saved_layer.h"
 
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/layer_gradients.h"
 #include "tensor/factory.h"

@@ -1,4 +1,4 @@
-#include "ops/matmul/gemm.h"
+#include "ops/gemm/gemm.h"
 
 #include <utility>
 
