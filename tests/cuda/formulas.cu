@@ -30,6 +30,7 @@
 #include "backend/formula/rmsprop.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/running_statistic.h"
+#include "backend/formula/scaling.h"
 #include "backend/formula/schedule.h"
 #include "backend/formula/set_moments.h"
 #include "backend/formula/sgd.h"

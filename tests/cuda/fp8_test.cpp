@@ -1,5 +1,5 @@
 // Products of 8-bit floats on the CUDA device: which way each takes, and that all ways give the same.
-#include "ops/fp8/fp8.h"
+#include "ops/scaled/fp8.h"
 
 #include <algorithm>
 #include <cmath>

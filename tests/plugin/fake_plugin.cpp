@@ -100,6 +100,7 @@ constexpr Kernels kKernels = {
     .statistics = {},
     .optim = {},
     .sequence = {},
+    .scaled = {},
 };
 
 // Each call has finished its work when it returns.

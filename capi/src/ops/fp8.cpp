@@ -1,7 +1,7 @@
 #include "halftone/fp8.h"
 
 #include "base/call.h"
-#include "ops/fp8/fp8.h"
+#include "ops/scaled/fp8.h"
 #include "tensor/handles.h"
 
 using namespace halftone;

@@ -20,6 +20,7 @@
 #include "backend/kernels/random.h"
 #include "backend/kernels/reduce.h"
 #include "backend/kernels/resample.h"
+#include "backend/kernels/scaled.h"
 #include "backend/kernels/select.h"
 #include "backend/kernels/sequence.h"
 #include "backend/kernels/statistics.h"
@@ -43,6 +44,7 @@ struct Kernels {
   StatisticsKernels statistics;
   OptimKernels optim;
   SequenceKernels sequence;
+  ScaledKernels scaled;
 };
 
 }  // namespace halftone
@@ -64,4 +66,5 @@ struct Kernels {
   X(RandomKernels, random)           \
   X(StatisticsKernels, statistics)   \
   X(OptimKernels, optim)             \
-  X(SequenceKernels, sequence)
+  X(SequenceKernels, sequence)       \
+  X(ScaledKernels, scaled)

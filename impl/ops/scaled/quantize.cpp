@@ -2,8 +2,8 @@
 #include "backend/formula/quantization.h"
 #include "core/error.h"
 #include "ops/dispatch/check.h"
-#include "ops/fp8/check.h"
-#include "ops/fp8/fp8.h"
+#include "ops/scaled/check.h"
+#include "ops/scaled/fp8.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,4 +1,4 @@
-#include "ops/fp8/check.h"
+#include "ops/scaled/check.h"
 
 #include "autograd/leaf/accumulate_grad.h"
 #include "core/error.h"

@@ -1,9 +1,9 @@
 // scaled_matmul: the product of two matrices of 8-bit floats, whose scales are read on the device.
 #include "core/error.h"
 #include "ops/dispatch/check.h"
-#include "ops/fp8/check.h"
-#include "ops/fp8/fp8.h"
 #include "ops/gemm/gemm.h"
+#include "ops/scaled/check.h"
+#include "ops/scaled/fp8.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

@@ -1,0 +1,56 @@
+// Parts of a matrix as FP32, for kernels of scaled tensors. For kernel files that Highway compiles once per instruction
+// set: include after hwy/highway.h.
+#if defined(HALFTONE_CPU_SCALED_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_CPU_SCALED_PANEL_INL_H
+#undef HALFTONE_CPU_SCALED_PANEL_INL_H
+#else
+#define HALFTONE_CPU_SCALED_PANEL_INL_H
+#endif
+
+#include "cpu/scaled/tiling.h"
+#include "cpu/simd/tiles.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+
+// The values of a rectangle of the matrix, in rows `stride` apart.
+struct Panel {
+  Rectangle place;
+  const float* values;
+  int64_t stride;
+
+  const float* at(int64_t row, int64_t column) const {
+    return values + (row - place.row) * stride + column - place.column;
+  }
+};
+
+// Reads panels for one thread. FP32 in rows without gaps is used in place.
+class PanelReader {
+ public:
+  explicit PanelReader(const View& matrix) : matrix_(matrix) {}
+  PanelReader(const PanelReader&) = delete;
+  PanelReader& operator=(const PanelReader&) = delete;
+
+  // Valid until the next read. REQUIRES: at most kPanelSize elements.
+  Panel read(const Rectangle& place) {
+    const int64_t row_stride = matrix_.strides[0], stride = matrix_.strides[1];
+    const int64_t offset = place.row * row_stride + place.column * stride;
+    std::byte* const first =
+        static_cast<std::byte*>(matrix_.data) + offset * static_cast<int64_t>(size_of(matrix_.dtype));
+    if (matrix_.dtype == DType::kF32 && stride == 1) {
+      return {place, static_cast<const float*>(static_cast<const void*>(first)), row_stride};
+    }
+    const RowBlock rows = {{first, matrix_.dtype, stride}, row_stride, place.rows, place.columns};
+    load_tiles(rows, place.columns, values_);
+    return {place, values_, place.columns};
+  }
+
+ private:
+  const View& matrix_;
+  alignas(64) float values_[kPanelSize];
+};
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_CPU_SCALED_PANEL_INL_H
