@@ -24,7 +24,7 @@ set(HALFTONE_FULL_CASES_cpu
     "Conv.CutsTallImages*:Conv.ReadsImages*:Conv.GivesTheSameBits*:Gemm.MultipliesPairs*:Gemm.ReadsAndWrites*"
     "Gemm.DoesNotDepend*:OptimStorage.*:SplitMaster.RestoresEveryPattern"
     "Binary.GivesTheSameBits*:*UnaryAccuracy.IsWithin*:Conv.SlidesEveryWindow*:Exponential.IsWithin*"
-    "Pool.SharesPlanes*:Cast.ReadsBackwards*"
+    "Pool.SharesPlanes*:Cast.ReadsBackwards*:GemmOfCodes.EveryLayout*"
     "Gemm.AddsUpTheRowsOfA:Gemm.TheSumsOf*:Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
 set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")

@@ -10,7 +10,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "core\\.ScalarFormat\\."
     "cpu\\.(Adafactor|BlockCode|Cast|Conv|CumulativeSum|ElementwiseLayouts|Exponential|Gemm|GradNorm|LogSumExp)\\."
     "cpu\\.(LossOfElements|MinMax|MinMaxBackward|MomentDecay|OptimStorage|OrderKernel|Pool|Rmsprop|Softmax)\\."
-    "cpu\\.(SplitMaster|StochasticRounding|UnaryAccuracy|Variance)\\."
+    "cpu\\.(GemmOfCodes|SplitMaster|StochasticRounding|UnaryAccuracy|Variance)\\."
     "exhaustive\\.kill_sample"
     "ops\\.Ops/"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."

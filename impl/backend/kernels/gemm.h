@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/block_scales.h"
 #include "backend/device.h"
 #include "backend/view.h"
 
@@ -13,7 +14,7 @@ namespace halftone {
 // A function of the sums of a product.
 enum class GemmActivation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh, kSilu };
 
-// The factors of a product of 8-bit floats, each one f32 on the device; null counts as 1.
+// The factors of a product of codes, each one f32 on the device; null counts as 1.
 struct GemmScales {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -26,8 +27,11 @@ struct GemmScales {
 // c = activation(a * b + bias + residual), added to c if store is kAdd. With an `argument`, which is the one that the
 // activation had in forward, it is backward instead: c = (a * b + bias + residual) * activation'(argument).
 // REQUIRES: kWrite with an activation; an activation and no `sum` with an argument.
-// If a and b are 8-bit floats: c = (scales.a * scales.b * (a * b) + bias) / scales.c. REQUIRES then: kWrite, no
-// activation, no residual, no sum, no argument, no sums of a. Else REQUIRES: no scales.
+// Operands may be codes: 8-bit floats, or E2M1 as a view of dtype kU8 whose shape and strides count codes. Two of these
+// share a byte, the even one in the lower half. The product of codes is multiplied by scales.a * scales.b, and each
+// code by the scale of its block. REQUIRES of a product of codes: no sums of a.
+// c of 8 bits, scales.c or scales.amax: c = (product + bias) / scales.c. REQUIRES then: codes, kWrite, no activation,
+// no residual, no sum, no argument.
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
@@ -43,6 +47,8 @@ struct GemmArgs {
   View sums_of_a = {};
   Store sums_store = Store::kWrite;
   GemmScales scales = {};
+  BlockScales a_blocks = {};  // REQUIRES: a is codes
+  BlockScales b_blocks = {};  // REQUIRES: b is codes
 };
 
 // The way in which a backend will compute one product: made by `schedule`, read by `run`.
@@ -53,11 +59,12 @@ struct GemmSchedule {
   alignas(8) std::byte choices[112] = {};  // the backend's own
 };
 
-// a and b may be 8-bit floats, both of them, in any mixture; then c may be one too, and saturates at its largest finite
-// number. f64 needs every view f64. Otherwise all views are f32, f16 or bf16 in any mixture; products accumulate in
-// FP32, the activation and its derivative are computed in FP32, and c is rounded once, when it is stored. k = 0 gives
-// the activation of bias + residual, and sums of 0. If a and b are bf16 the CPU may use dot products (cpu/gemm/dot.h):
-// then bf16 subnormals and sums below 2^-126 count as zero.
+// a and b may be codes, both of them, in any mixture; then c may be an 8-bit float too, and saturates at its largest
+// finite number. f64 needs every view f64. Otherwise all views are f32, f16 or bf16 in any mixture; products accumulate
+// in FP32, the activation and its derivative are computed in FP32, and c is rounded once, when it is stored. k = 0
+// gives the activation of bias + residual, and sums of 0. If a and b are bf16, or codes whose products with their
+// scales BF16 holds, the CPU may use dot products (cpu/gemm/dot.h): then values and sums below 2^-126 count as zero. A
+// backend may apply f32 scales that hold for the whole depth to sums instead of codes.
 struct GemmKernels {
   GemmSchedule (*schedule)(Stream&, const GemmArgs& args) noexcept;
   // REQUIRES: `schedule` was made for these arguments.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "backend/geometry/gemm_operands.h"
 #include "cpu/gemm/dot.h"
 
 namespace halftone::cpu {
@@ -51,8 +52,6 @@ bool uses_dot() noexcept {
   return use == DotUse::kWhereFaster ? dot_is_faster() : use == DotUse::kAlways;
 }
 
-bool multiplies_by_dot(const GemmArgs& args) noexcept {
-  return args.a.dtype == DType::kBF16 && args.b.dtype == DType::kBF16 && uses_dot();
-}
+bool multiplies_by_dot(const GemmArgs& args) noexcept { return fits_bf16(args) && uses_dot(); }
 
 }  // namespace halftone::cpu

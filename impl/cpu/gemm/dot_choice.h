@@ -1,5 +1,5 @@
-// Decides if BF16 times BF16 uses dot products. Measured once per process, so that results do not change within a run.
-// Any thread.
+// Decides if products of BF16, or of codes that BF16 holds, use dot products. Measured once per process, so that
+// results do not change within a run. Any thread.
 #pragma once
 
 #include "backend/kernels/gemm.h"
@@ -14,7 +14,7 @@ void set_dot_use_for_test(DotUse use) noexcept;
 // True if dot products are faster or forced.
 bool uses_dot() noexcept;
 
-// True if uses_dot(), and a and b are BF16. The caller checks that its instruction set matches
+// True if uses_dot(), and BF16 holds a and b. The caller checks that its instruction set matches
 // the tiles of dot.h.
 bool multiplies_by_dot(const GemmArgs& args) noexcept;
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "backend/formula/quantization.h"
+#include "backend/geometry/gemm_operands.h"
 #include "backend/kernels/gemm.h"
 #include "core/type_list.h"
 #include "cpu/gemm/microkernel-inl.h"
@@ -196,7 +197,7 @@ inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* til
   store_rows(args.c, place, tile);
 }
 
-// ---- Products of 8-bit floats
+// ---- Products of codes
 
 inline float factor(const float* scale) { return scale == nullptr ? 1.0f : *scale; }
 
@@ -218,12 +219,31 @@ inline void scale_result(float scale, float largest, const TilePlace& place, flo
   }
 }
 
-// The tile's part of c, as GemmScales says. Returns the largest magnitude before the result's scale, where it is asked
+// Multiplies sums by the tensors' factors, and by the scales of lines that hold for the whole depth.
+inline void scale_sums(const GemmArgs& args, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  const BlockScales rows = scales_sums_of_a(args) ? args.a_blocks : BlockScales();
+  const BlockScales columns = scales_sums_of_b(args) ? args.b_blocks : BlockScales();
+  alignas(64) float of_columns[kTileColumns] = {};
+  for (int64_t i = 0; i < place.columns; ++i) of_columns[i] = columns.at(0, place.column + i);
+  const float of_tensors = factor(args.scales.a) * factor(args.scales.b);
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns) {
+    const FloatVector of_row = hn::Set(d, of_tensors * rows.at(place.row + r, 0));
+    for (int64_t i = 0; i < kTileColumns; i += kLanes) {
+      const FloatVector sum = hn::Mul(hn::LoadU(d, tile + i), of_row);
+      hn::StoreU(hn::Mul(sum, hn::Load(d, of_columns + i)), d, tile + i);
+    }
+  }
+}
+
+// The tile's part of c, as GemmArgs says. Returns the largest magnitude before the result's scale, where it is asked
 // for.
 inline uint32_t finish_scaled_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
-  const FloatTag d;
-  const FloatVector scale = hn::Set(d, factor(args.scales.a) * factor(args.scales.b));
-  for_each_tile_vector(place, tile, [&](FloatVector sum, int64_t) HWY_ATTR { return hn::Mul(sum, scale); });
+  scale_sums(args, place, tile);
+  if (!quantizes_result(args)) {
+    finish_tile(args, place, tile);
+    return 0;
+  }
   if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
   const uint32_t most = args.scales.amax != nullptr ? largest_bits_of(place, tile) : 0;
   const float largest = largest_of(args.c.dtype);

@@ -43,10 +43,11 @@ HWY_EXPORT(plan_for_tile);
 HWY_EXPORT(multiply);
 
 // A product with k = 0 is computed as a column times a row of zeros: its operands may have no memory and are not read.
-// 8-bit floats stay such, because their products have scales.
+// Codes stay such, because their products have scales.
 GemmArgs of_zeros(GemmArgs args) {
   static float zero = 0;
-  const DType dtype = size_of(args.b.dtype) == 1 ? args.b.dtype : DType::kF32;
+  const DType dtype = is_codes(args.b) ? args.b.dtype : DType::kF32;
+  args.a_blocks = args.b_blocks = {};
   args.a = {&zero, dtype, {args.c.shape[0], 1}, {0, 0}};
   args.b = {&zero, dtype, {1, args.c.shape[1]}, {0, 0}};
   return args;

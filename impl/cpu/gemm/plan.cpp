@@ -54,7 +54,8 @@ void cut_into_chunks(int64_t m, int64_t n, double work, const TileShape& tile, G
 // Dot products can read a in place if k runs along rows, and row length and distance are whole pairs.
 bool lies_in_words(const View& a, int64_t word_elements) {
   if (word_elements == 1) return a.dtype == DType::kF32;
-  return a.strides[1] == 1 && a.shape[1] % word_elements == 0 && a.strides[0] % word_elements == 0;
+  return a.dtype == DType::kBF16 && a.strides[1] == 1 && a.shape[1] % word_elements == 0 &&
+         a.strides[0] % word_elements == 0;
 }
 
 // True if one set of L1 cannot hold the lines of `rows` rows, `stride` words apart, at one k. Then each load of the

@@ -13,7 +13,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "backend/geometry/gemm_operands.h"
 #include "cpu/convert/quantize.h"
+#include "cpu/gemm/codes-inl.h"
 #include "cpu/gemm/dot.h"
 #include "cpu/gemm/epilogue-inl.h"
 #include "cpu/gemm/microkernel-inl.h"
@@ -28,9 +30,6 @@ namespace HWY_NAMESPACE {
 
 constexpr TileShape kTile = {kTileRows, kTileColumns, kLanes};
 constexpr bool kHasDotTile = kLanes == kDotLanes && kTileRows == kDotTileRows;
-
-// Every dtype of an operand that is widened while it is packed.
-using PackedTypes = TypeList<float, Float16, BFloat16, Float8E4M3, Float8E5M2>;
 
 class Product {
  public:
@@ -91,7 +90,15 @@ class Product {
     if constexpr (kHasDotTile) {
       if (is_dot()) return f.template operator()<BFloat16Pair>();
     }
-    try_visit_dtype(PackedTypes{}, dtype, f);
+    try_visit_dtype(OperandTypes{}, dtype, f);
+  }
+  // As visit_words, for an operand of codes.
+  template <class F>
+  void visit_code_words(F&& f) const {
+    if constexpr (kHasDotTile) {
+      if (is_dot()) return f.template operator()<BFloat16Pair>();
+    }
+    f.template operator()<float>();
   }
 
   // Words [p, p + size), as far as k goes, of lines [line, line_end) of a (line_dim 0) or b (line_dim 1).
@@ -102,6 +109,13 @@ class Product {
     const int64_t depth_stride = view.strides[1 - line_dim];
     const ElementOf<T>* data = static_cast<const ElementOf<T>*>(view.data) + first * depth_stride;
     return {data, line, line_end - line, view.shape[line_dim], elements, view.strides[line_dim], depth_stride};
+  }
+
+  // As block_of, for an operand of codes.
+  CodeBlock codes_of(CodeBlock codes, int64_t line, int64_t line_end, int64_t p, int64_t size) const {
+    codes.cut(1 - codes.depth_dim, line, line_end - line);
+    codes.cut(codes.depth_dim, p * plan_.word_elements, size * plan_.word_elements);
+    return codes;
   }
 
   template <class F>
@@ -122,12 +136,18 @@ class Product {
     for_each_chunk(column_chunks * ceil_div(depth(), kPackDepth), [&](int64_t chunk, int) HWY_ATTR {
       const int64_t begin = first + chunk % column_chunks * kPackColumns;
       const int64_t p = chunk / column_chunks * kPackDepth;
+      const int64_t line_end = std::min(begin + kPackColumns, end);
       float* out = slab_ + (begin - first) * depth() + p * kTileColumns;
+      if (is_codes(args_.b)) return pack_codes_of_b(begin, line_end, p, out);
       visit_words(args_.b.dtype, [&]<class T>() {
-        const int64_t line_end = std::min(begin + kPackColumns, end);
         pack_columns(block_of<T>(args_.b, 1, begin, line_end, p, kPackDepth), depth() * kTileColumns, out);
       });
     });
+  }
+
+  void pack_codes_of_b(int64_t begin, int64_t end, int64_t p, float* out) const {
+    const CodeBlock block = codes_of(code_block(args_.b, scales_of_b_, 0), begin, end, p, kPackDepth);
+    visit_code_words([&]<class T>() { pack_columns_of_codes<T>(block, depth() * kTileColumns, out); });
   }
 
   Panel panel_at(int64_t column, int64_t slab_column, int64_t p) const {
@@ -139,6 +159,9 @@ class Product {
 
   // ---- a
 
+  // The width of a panel of interleaved rows, in words.
+  static constexpr int64_t kPanelWidth = (kTileRows + kLanes - 1) / kLanes * kLanes;
+
   RowTiles row_tiles(const Region& region, const Depth& block, float* packed) const {
     const View& a = args_.a;
     if (!plan_.packs_a) {
@@ -147,17 +170,32 @@ class Product {
       return {data, row_stride, a.strides[1], kTileRows * row_stride};
     }
     const bool interleaves = a.strides[0] == 1 && a.strides[1] != 1;
-    constexpr int64_t kPanelWidth = (kTileRows + kLanes - 1) / kLanes * kLanes;
-    visit_words(a.dtype, [&]<class T>() {
-      const Block<T> part = block_of<T>(a, 0, region.row, region.row_end, block.begin, block.size);
-      if (interleaves) {
-        interleave_panels<kTileRows>(part, kPanelWidth * block.size, packed);
-      } else {
-        pack_rows(part, packed);
-      }
-    });
+    if (is_codes(a)) {
+      pack_codes_of_a(region, block, packed);
+    } else {
+      visit_words(a.dtype, [&]<class T>() {
+        const Block<T> part = block_of<T>(a, 0, region.row, region.row_end, block.begin, block.size);
+        if (interleaves) {
+          interleave_panels<kTileRows>(part, kPanelWidth * block.size, packed);
+        } else {
+          pack_rows(part, packed);
+        }
+      });
+    }
     if (interleaves) return {packed, 1, kPanelWidth, kPanelWidth * block.size};
     return {packed, padded_depth(block.size), 1, kTileRows * padded_depth(block.size)};
+  }
+
+  void pack_codes_of_a(const Region& region, const Depth& block, float* packed) const {
+    const CodeBlock part =
+        codes_of(code_block(args_.a, scales_of_a_, 1), region.row, region.row_end, block.begin, block.size);
+    visit_code_words([&]<class T>() {
+      if (part.is_along_depth()) {
+        pack_rows_of_codes<T>(part, packed);
+      } else {
+        interleave_rows_of_codes<T>(part, kPanelWidth, kPanelWidth * block.size, packed);
+      }
+    });
   }
 
   // ---- c
@@ -249,7 +287,9 @@ class Product {
   ThreadPool& pool_;
   float* slab_;
   float* private_;
-  const bool is_scaled_ = size_of(args_.b.dtype) == 1;
+  const BlockScales scales_of_a_ = code_scales_of_a(args_);
+  const BlockScales scales_of_b_ = code_scales_of_b(args_);
+  const bool is_scaled_ = is_codes(args_.a) || is_codes(args_.b);
   std::atomic<uint32_t> most_{0};  // the largest magnitude of a scaled product so far
 };
 

@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 using WordTag = hn::RebindToUnsigned<FloatTag>;
 using WordVector = hn::Vec<WordTag>;
 
-// Row elements per 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32, 8-bit ones in fours.
+// Row elements per 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32.
 template <class T>
 constexpr int kPerWord = static_cast<int>(4 / sizeof(T));
 
@@ -57,19 +57,6 @@ HWY_INLINE void store_widened(FloatTag d, WordVector words, const Float16*, int6
   const hn::Rebind<uint16_t, FloatTag> d_half;
   hn::StoreU(widen_float16(d, hn::TruncateTo(d_half, words)), d, out);
   hn::StoreU(widen_float16(d, hn::TruncateTo(d_half, hn::ShiftRight<16>(words))), d, out + stride);
-}
-
-// 8-bit floats: the first element of four is the lowest byte.
-template <class T>
-requires(sizeof(T) == 1) HWY_INLINE
-    void store_widened(FloatTag d, WordVector words, const T*, int64_t stride, float* out) {
-  const hn::Rebind<uint8_t, FloatTag> d_byte;
-  alignas(64) T bytes[kLanes];
-  for (int e = 0; e < 4; ++e) {
-    const auto byte = hn::And(hn::ShiftRightSame(words, 8 * e), hn::Set(WordTag(), 0xff));
-    hn::StoreU(hn::TruncateTo(d_byte, byte), d_byte, &bytes[0].bits);
-    hn::StoreU(widen(d, bytes), d, out + e * stride);
-  }
 }
 
 // out[p * stride + r] = rows[r][from + p], for kLanes rows and the elements p of four words.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backend/geometry/gemm_operands.h"
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/magnitude.h"
 #include "cuda/base/warning.h"
@@ -68,8 +69,9 @@ View by_rows(View view, bool is_by_columns) {
   return view;
 }
 
-Status pack(Stream& stream, const View& in, const View& out) noexcept {
+Status pack(Stream& stream, const View& in, const BlockScales& scales, const View& out) noexcept {
   if (in.dtype == out.dtype) return copy_bytes(stream, in, out);
+  if (scales.data != nullptr || in.dtype == DType::kU8) return widen_codes(stream, in, scales, out);
   const bool is_by_columns = out.strides[0] == 1;
   return kConvertKernels.cast(stream, by_rows(in, is_by_columns), by_rows(out, is_by_columns));
 }
@@ -97,9 +99,9 @@ class LtProduct {
  private:
   Status pack_operands() noexcept {
     if (plan_.packs_a) {
-      if (Status status = pack(stream_, args_.a, plan_.a); !status.ok()) return status;
+      if (Status status = pack(stream_, args_.a, code_scales_of_a(args_), plan_.a); !status.ok()) return status;
     }
-    return plan_.packs_b ? pack(stream_, args_.b, plan_.b) : Status();
+    return plan_.packs_b ? pack(stream_, args_.b, code_scales_of_b(args_), plan_.b) : Status();
   }
 
   // The sums get their scales at the end.
@@ -143,7 +145,8 @@ GemmSchedule schedule_fp8(Stream& stream, const GemmArgs& args) noexcept {
   if (args.c.numel() == 0) return schedule;
   Choices choices;
   // Products of bytes have conditions on sizes and layouts, which differ by device. Else the codes are widened to BF16,
-  // and where cuBLASLt has no algorithm for these either, a kernel of this library multiplies.
+  // and where cuBLASLt has no algorithm for these either, or BF16 does not hold the values, a kernel of this library
+  // multiplies.
   if (!choose(stream, args, Fp8Way::kBytes, &choices, &schedule)) {
     advise(args, device_of(stream).capability);
     choose(stream, args, Fp8Way::kWidened, &choices, &schedule);

@@ -1,4 +1,4 @@
-// The table's entries for products of 8-bit floats.
+// The table's entries for products of codes.
 #pragma once
 
 #include "backend/kernels/gemm.h"

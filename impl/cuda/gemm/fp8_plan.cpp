@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/geometry/gemm_operands.h"
+
 namespace halftone::cuda {
 namespace {
 
@@ -18,7 +20,12 @@ bool fits_sizes(const GemmArgs& args) {
   return args.a.shape[1] % kAlignedBytes == 0 && args.c.shape[1] % kAlignedBytes == 0;
 }
 
-bool fits_types(const GemmArgs& args) { return args.a.dtype == DType::kF8E4M3 || args.b.dtype == DType::kF8E4M3; }
+// 8-bit floats whose scales multiply sums, and not both E5M2.
+bool fits_types(const GemmArgs& args) {
+  if (args.a.dtype == DType::kU8 || args.b.dtype == DType::kU8) return false;
+  if (code_scales_of_a(args).data != nullptr || code_scales_of_b(args).data != nullptr) return false;
+  return args.a.dtype == DType::kF8E4M3 || args.b.dtype == DType::kF8E4M3;
+}
 
 // An operand that cuBLASLt reads where it is. The depth runs along `depth_dim`.
 bool lies_right(const View& view, int depth_dim, int capability) {
@@ -45,9 +52,15 @@ DType bias_dtype_for(const GemmArgs& args) {
   return args.bias.data != nullptr && args.bias.dtype == DType::kF16 ? DType::kF16 : DType::kBF16;
 }
 
+// True if c is the product and a bias, with factors of whole tensors.
+bool has_plain_end(const GemmArgs& args) {
+  return args.store == Store::kWrite && args.activation == GemmActivation::kNone && args.residual.data == nullptr &&
+         args.sum.data == nullptr && args.a_blocks.data == nullptr && args.b_blocks.data == nullptr;
+}
+
 // The ends that cuBLASLt has for 8-bit operands. It computes the largest magnitude for results of 8 bits alone.
 bool has_direct_end(const GemmArgs& args) {
-  if (args.c.strides[1] != 1 || !takes_bias(args, bias_dtype_for(args))) return false;
+  if (!has_plain_end(args) || args.c.strides[1] != 1 || !takes_bias(args, bias_dtype_for(args))) return false;
   if (size_of(args.c.dtype) > 1) return args.scales.amax == nullptr && args.scales.c == nullptr;
   return args.c.dtype == DType::kF8E4M3 || args.a.dtype != args.b.dtype;
 }
@@ -84,6 +97,7 @@ Fp8Plan plan_bytes(const GemmArgs& args, int capability) {
 
 Fp8Plan plan_widened(const GemmArgs& args) {
   Fp8Plan plan;
+  if (!fits_bf16(args)) return plan;
   plan.packs_a = plan.packs_b = plan.writes_sums = true;
   plan.a = packed(args.a, 1, DType::kBF16, true);
   plan.b = packed(args.b, 0, DType::kBF16, true);

@@ -1,12 +1,12 @@
-// The plan of a product of 8-bit floats. Pure functions, safe from any thread.
+// The plan of a product of codes. Pure functions, safe from any thread.
 #pragma once
 
 #include "cuda/gemm/lt_problem.h"
 
 namespace halftone::cuda {
 
-// kBytes: cuBLASLt multiplies 8-bit floats. kWidened: it multiplies copies in BF16, which holds them exactly. kTiled: a
-// kernel of our own reads the operands where they are.
+// kBytes: cuBLASLt multiplies 8-bit floats. kWidened: it multiplies copies in BF16 of the codes times their scales,
+// which it holds exactly. kTiled: a kernel of our own reads the operands where they are.
 enum class Fp8Way : int32_t { kTiled, kWidened, kBytes };
 
 // Operands are packed where the way needs it: copied so that neighbours along k are neighbours in memory, or widened.

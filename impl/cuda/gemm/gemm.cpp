@@ -44,7 +44,7 @@ bool choose(const DeviceState& device, const GemmArgs& args, Choices* choices, L
 
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
-  if (size_of(args.a.dtype) == 1) return schedule_fp8(stream, args);
+  if (is_codes(args.a)) return schedule_fp8(stream, args);
   if (has_no_result(args)) return schedule;
   Choices choices;
   LtPlan plan;
@@ -77,7 +77,7 @@ Status add_up_rows(Stream& stream, const GemmArgs& args) noexcept {
 }
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
-  if (size_of(args.a.dtype) == 1) return run_fp8(stream, args, schedule, workspace);
+  if (is_codes(args.a)) return run_fp8(stream, args, schedule, workspace);
   if (has_no_result(args)) return {};
   if (Status operands = refuse_mixed_f64(args); !operands.ok()) return operands;
   Choices choices;

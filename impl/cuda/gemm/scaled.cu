@@ -1,4 +1,5 @@
 #include "cuda/base/magnitude.h"
+#include "cuda/gemm/codes.h"
 #include "cuda/gemm/product.h"
 #include "cuda/gemm/scaled.h"
 #include "cuda/gemm/tiles.h"
@@ -6,34 +7,43 @@
 namespace halftone::cuda {
 namespace {
 
-// The end of a product: c = (scales a b * sum + bias) / scale c, as GemmScales says.
+// The end of a product, as GemmArgs says.
 struct ScaledEnd {
-  Matrix bias;
-  Matrix c;
+  Epilogue end;
   GemmScales scales;
+  BlockScales rows, columns;  // scales of sums
+  bool quantizes = false;
   float largest = 0;
 };
 
 ScaledEnd end_of(const GemmArgs& args) {
-  return {
-      .bias = matrix_of(args.bias), .c = matrix_of(args.c), .scales = args.scales, .largest = largest_of(args.c.dtype)};
+  return {.end = epilogue_of(args),
+          .scales = args.scales,
+          .rows = scales_sums_of_a(args) ? args.a_blocks : BlockScales(),
+          .columns = scales_sums_of_b(args) ? args.b_blocks : BlockScales(),
+          .quantizes = quantizes_result(args),
+          .largest = largest_of(args.c.dtype)};
 }
 
 HALFTONE_DEVICE float factor(const float* scale) { return scale == nullptr ? 1.0f : *scale; }
 
 // Returns the magnitude that counts for amax.
 HALFTONE_DEVICE uint32_t finish_scaled(const ScaledEnd& end, float scale, int64_t row, int64_t column, float sum) {
-  float value = sum * scale;
-  if (end.bias.elements.data != nullptr) value += load_at<float>(end.bias, 0, column);
+  float value = sum * (scale * end.rows.at(row, 0)) * end.columns.at(0, column);
+  if (!end.quantizes) {
+    finish<float>(end.end, row, column, value);
+    return 0;
+  }
+  if (end.end.bias.elements.data != nullptr) value += load_at<float>(end.end.bias, 0, column);
   const uint32_t bits = magnitude_bits(value);
   if (end.scales.c != nullptr) value /= *end.scales.c;
   if (end.largest > 0) value = saturated(value, end.largest);
-  store_at<float>(end.c, row, column, value);
+  store_at<float>(end.end.c, row, column, value);
   return bits;
 }
 
 // Block: one tile of c. Threads: kThreads.
-HALFTONE_KERNEL scaled_kernel(Product product, ScaledEnd end) {
+HALFTONE_KERNEL scaled_kernel(CodeProduct product, ScaledEnd end) {
   const float scale = factor(end.scales.a) * factor(end.scales.b);
   uint32_t most = 0;
   multiply_tile<float>(product, blockIdx.x, 0, product.k, [&](int64_t row, int64_t column, float sum) {
@@ -51,6 +61,21 @@ HALFTONE_KERNEL finish_scaled_kernel(ScaledEnd end, const float* sums, int64_t c
     if (bits > most) most = bits;
   }
   raise(end.scales.amax, most);
+}
+
+// Codes of a line that one thread widens.
+constexpr int kWidened = 8;
+
+// `out` has dense lines along dimension `along`.
+HALFTONE_KERNEL widen_codes_kernel(CodeMatrix in, BFloat16* out, int along, int64_t length, int64_t items) {
+  const int64_t in_line = (length + kWidened - 1) / kWidened;
+  for (int64_t i = first_item(); i < items; i += item_step()) {
+    const int64_t line = i / in_line;
+    const int64_t first = i % in_line * kWidened;
+    for (int64_t at = first; at < first + kWidened && at < length; ++at) {
+      out[line * length + at] = narrow<BFloat16>(along == 1 ? in.value(line, at) : in.value(at, line));
+    }
+  }
 }
 
 // Bytes of one side of a tile, which goes through shared memory, so that reads and writes are both along rows.
@@ -96,7 +121,7 @@ int64_t sides_in(int64_t size) { return (size + kSide - 1) / kSide; }
 }  // namespace
 
 Status multiply_scaled(Stream& stream, const GemmArgs& args) noexcept {
-  const Product product = product_of(args);
+  const CodeProduct product = code_product_of(args);
   const int64_t blocks = tiles_of(product.m, product.n);
   if (blocks > INT32_MAX) return Status::failure(Code::kUnsupported, "a matrix product has more than 2^31 - 1 tiles");
   if (Status status = clear_magnitude(stream, args.scales.amax); !status.ok()) return status;
@@ -108,6 +133,14 @@ Status finish_scaled_sums(Stream& stream, const GemmArgs& args, const float* sum
   if (Status status = clear_magnitude(stream, args.scales.amax); !status.ok()) return status;
   return launch(stream, grid_for_items(device_of(stream), count), finish_scaled_kernel, end_of(args), sums,
                 args.c.shape[1], count);
+}
+
+Status widen_codes(Stream& stream, const View& codes, const BlockScales& scales, const View& out) noexcept {
+  const int along = out.strides[1] == 1 ? 1 : 0;
+  const int64_t length = out.shape[along];
+  const int64_t items = out.shape[1 - along] * ((length + kWidened - 1) / kWidened);
+  return launch(stream, grid_for_items(device_of(stream), items), widen_codes_kernel,
+                CodeMatrix{matrix_of(codes), scales}, static_cast<BFloat16*>(out.data), along, length, items);
 }
 
 Status copy_bytes(Stream& stream, const View& in, const View& out) noexcept {

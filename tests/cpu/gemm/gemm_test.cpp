@@ -8,6 +8,7 @@
 #include "cpu/gemm/dot.h"
 #include "cpu/gemm/dot_choice.h"
 #include "cpu/gemm/gemm_case.h"
+#include "cpu/gemm/ways.h"
 #include "instruction_sets.h"
 
 namespace halftone {
@@ -23,21 +24,6 @@ constexpr GemmShape kShapes[] = {
     {1, 100, 33},  {100, 1, 33},   {97, 10, 101}, {10, 97, 101}, {29, 48, 385}, {3, 5, 1153},   {17, 300, 40},
     {181, 67, 31}, {171, 131, 97}, {64, 64, 64},  {353, 35, 2},  {31, 1100, 3}, {85, 257, 389},
 };
-
-// Runs `body` on every instruction set without dot products of BF16 pairs, then with them if this CPU has them.
-template <class Body>
-void for_each_way(Body&& body) {
-  cpu::set_dot_use_for_test(cpu::DotUse::kNever);
-  for_each_instruction_set(body);
-  if ((hwy::SupportedTargets() & HWY_AVX3) != 0 && cpu::has_dot()) {
-    SCOPED_TRACE("dot products");
-    cpu::set_dot_use_for_test(cpu::DotUse::kAlways);
-    body();
-  } else {
-    std::printf("skipped: this CPU has no dot products of BF16 pairs\n");
-  }
-  cpu::set_dot_use_for_test(cpu::DotUse::kWhereFaster);
-}
 
 void check(const GemmShape& shape, const GemmDTypes& dtypes, Order a = Order::kRows, Order b = Order::kRows,
            Order c = Order::kRows, const GemmExtras& extras = {}) {
