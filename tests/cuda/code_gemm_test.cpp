@@ -1,5 +1,7 @@
 // Products of codes with scales of blocks on the CUDA device, against a reference in double.
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "cpu/gemm/code_matrix.h"
 #include "cuda/gemm/fp8_plan.h"
@@ -29,9 +31,21 @@ class CodeGemmOnCuda : public RoomTest {
  protected:
   using Floats = std::vector<float>;
 
+  void TearDown() override {
+    if (is_emulated()) set_capability(9);
+  }
+  static void set_capability(int32_t major) {
+    emulation_function<void(int32_t, int32_t, int32_t)>("cuda_emulation_answer")(0, 13000, major);
+  }
+  // Products of cuBLASLt with scales of blocks so far.
+  static int64_t block_products() { return emulation_function<int64_t()>("cuda_emulation_block_products")(); }
+
+  Floats multiply(const CodeMatrix& a, const CodeMatrix& b, const GemmArgs& args, float before = 0) {
+    return multiply_in(context(), a, b, args, before);
+  }
   // Half the product of codes, with the ends that `args` names by memory of the caller.
-  Floats multiply(const CodeMatrix& a, const CodeMatrix& b, GemmArgs args, float before = 0) {
-    DeviceCopies copies(*cuda_device(context()).device);
+  static Floats multiply_in(Context& of, const CodeMatrix& a, const CodeMatrix& b, GemmArgs args, float before = 0) {
+    DeviceCopies copies(*cuda_device(of).device);
     const int64_t m = a.rows().shape[0], n = b.rows().shape[0];
     Floats c(static_cast<size_t>(m * n), before);
     const float half = 0.5;
@@ -57,6 +71,16 @@ class CodeGemmOnCuda : public RoomTest {
     EXPECT_TRUE(copies.kernels().gemm.run(copies.stream(), args, schedule, there).ok());
     EXPECT_TRUE(copies.fetch().ok());
     return c;
+  }
+
+  // Modes of 128 are Hopper's, but for two operands in square blocks; the others are Blackwell's.
+  static bool has_mode(int32_t major, const CodeLayout& a, const CodeLayout& b) {
+    const auto is_of_128 = [](const CodeLayout& layout) { return layout.depth == 128; };
+    if (is_of_128(a) && is_of_128(b)) return major == 9 && (a.lines == 1 || b.lines == 1);
+    if (major < 10) return false;
+    const auto is_mx = [](const CodeLayout& layout) { return layout.depth == 32 && layout.dtype != DType::kU8; };
+    const auto is_nv = [](const CodeLayout& layout) { return layout.depth == 16; };
+    return (is_mx(a) && is_mx(b)) || (is_nv(a) && is_nv(b));
   }
 
   // Sums of k products in FP32 have at most 2 k roundings; finish(sum, i) is the value of element i.
@@ -92,6 +116,33 @@ TEST_F(CodeGemmOnCuda, EveryLayoutGivesTheProductOfTheValues) {
       }
     }
   }
+}
+
+// 144 lines begin a second tile of 128, and the depth has 5 or 10 blocks in tiles of 4.
+TEST_F(CodeGemmOnCuda, CublasLtMultipliesBlocksWhereTheGpuHasTheirMode) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated runtime describes another machine";
+  constexpr std::pair<size_t, size_t> pairs[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {4, 4},
+                                                 {5, 5}, {6, 6}, {6, 7}, {7, 6}, {4, 6}};
+  for (const int32_t major : {8, 9, 10}) {
+    set_capability(major);
+    const Ref<Context> machine = make_ref<Context>(options());
+    for (const auto& [of_a, of_b] : pairs) {
+      SCOPED_TRACE(std::string(kLayouts[of_a].name) + " by " + kLayouts[of_b].name + " on " + std::to_string(major));
+      const CodeMatrix a(kLayouts[of_a], 16, 160, CodeOrder::kDepth, 1);
+      const CodeMatrix b(kLayouts[of_b], 144, 160, CodeOrder::kDepth, 2);
+      const int64_t before = block_products();
+      expect_products(a, b, multiply_in(*machine, a, b, {}), [](double sum, size_t) { return sum; });
+      EXPECT_EQ(block_products() - before, has_mode(major, kLayouts[of_a], kLayouts[of_b]) ? 1 : 0);
+    }
+  }
+}
+
+TEST_F(CodeGemmOnCuda, BytesInAnotherOrderAreCopiedForCublasLt) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated runtime counts its products";
+  const CodeMatrix a(kLayouts[1], 48, 160, CodeOrder::kLines, 1), b(kLayouts[2], 64, 160, CodeOrder::kLines, 2);
+  const int64_t before = block_products();
+  expect_products(a, b, multiply(a, b, {}), [](double sum, size_t) { return sum; });
+  EXPECT_EQ(block_products() - before, 1);
 }
 
 TEST_F(CodeGemmOnCuda, HasTheEndsOfOtherProducts) {

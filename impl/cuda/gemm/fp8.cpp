@@ -24,10 +24,15 @@ struct Choices {
 };
 static_assert(sizeof(Choices) <= sizeof(GemmSchedule::choices));
 
-// The parts of the workspace by their first bytes: the algorithm's scratch, sums, and packed operands.
+// The parts of the workspace by their first bytes: the algorithm's scratch, sums, packed operands, and scales of blocks
+// in cuBLASLt's order.
 struct Parts {
-  size_t sums, a, b, end;
+  size_t sums, a, b, scales_a, scales_b, end;
 };
+
+ScaleOrder scale_order_of_a(const GemmArgs& args) { return scale_order(args.a, code_scales_of_a(args), 0); }
+ScaleOrder scale_order_of_b(const GemmArgs& args) { return scale_order(args.b, code_scales_of_b(args), 1); }
+bool has_modes(const Fp8Plan& plan) { return plan.problem.mode_of_a != 0; }
 
 size_t bytes_of(const View& view) { return rounded_up(static_cast<size_t>(view.numel()) * size_of(view.dtype)); }
 
@@ -36,7 +41,9 @@ Parts parts_of(const GemmArgs& args, const Fp8Plan& plan, const LtChoice& choice
   parts.sums = rounded_up(choice.workspace);
   parts.a = parts.sums + (plan.writes_sums ? bytes_of(sums_view(args, nullptr)) : 0);
   parts.b = parts.a + (plan.packs_a ? bytes_of(plan.a) : 0);
-  parts.end = parts.b + (plan.packs_b ? bytes_of(plan.b) : 0);
+  parts.scales_a = parts.b + (plan.packs_b ? bytes_of(plan.b) : 0);
+  parts.scales_b = parts.scales_a + (has_modes(plan) ? rounded_up(scale_order_of_a(args).bytes()) : 0);
+  parts.end = parts.scales_b + (has_modes(plan) ? rounded_up(scale_order_of_b(args).bytes()) : 0);
   return parts;
 }
 
@@ -101,13 +108,22 @@ class LtProduct {
     if (plan_.packs_a) {
       if (Status status = pack(stream_, args_.a, code_scales_of_a(args_), plan_.a); !status.ok()) return status;
     }
-    return plan_.packs_b ? pack(stream_, args_.b, code_scales_of_b(args_), plan_.b) : Status();
+    if (plan_.packs_b) {
+      if (Status status = pack(stream_, args_.b, code_scales_of_b(args_), plan_.b); !status.ok()) return status;
+    }
+    if (!has_modes(plan_)) return {};
+    const Status status = arrange_scales(stream_, scale_order_of_a(args_), workspace_ + parts_.scales_a);
+    return status.ok() ? arrange_scales(stream_, scale_order_of_b(args_), workspace_ + parts_.scales_b) : status;
   }
 
   // The sums get their scales at the end.
   Status write_sums() noexcept {
     auto* sums = static_cast<float*>(static_cast<void*>(workspace_ + parts_.sums));
-    const LtPointers pointers = {.a = plan_.a.data, .b = plan_.b.data, .c = sums, .d = sums};
+    LtPointers pointers = {.a = plan_.a.data, .b = plan_.b.data, .c = sums, .d = sums};
+    if (has_modes(plan_)) {
+      pointers.scale_a = workspace_ + parts_.scales_a;
+      pointers.scale_b = workspace_ + parts_.scales_b;
+    }
     Status status = multiply_lt(stream_, plan_.problem, pointers, choice_, workspace_);
     return status.ok() ? finish_scaled_sums(stream_, args_, sums) : status;
   }
@@ -144,10 +160,11 @@ GemmSchedule schedule_fp8(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
   if (args.c.numel() == 0) return schedule;
   Choices choices;
-  // Products of bytes have conditions on sizes and layouts, which differ by device. Else the codes are widened to BF16,
+  // Products of codes have conditions on sizes and layouts, which differ by device. Else the codes are widened to BF16,
   // and where cuBLASLt has no algorithm for these either, or BF16 does not hold the values, a kernel of this library
   // multiplies.
-  if (!choose(stream, args, Fp8Way::kBytes, &choices, &schedule)) {
+  if (!choose(stream, args, Fp8Way::kBlocks, &choices, &schedule) &&
+      !choose(stream, args, Fp8Way::kBytes, &choices, &schedule)) {
     advise(args, device_of(stream).capability);
     choose(stream, args, Fp8Way::kWidened, &choices, &schedule);
   }

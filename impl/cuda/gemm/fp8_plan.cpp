@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/geometry/gemm_operands.h"
+#include "cuda/gemm/scale_mode.h"
 
 namespace halftone::cuda {
 namespace {
@@ -95,6 +96,41 @@ Fp8Plan plan_bytes(const GemmArgs& args, int capability) {
   return plan;
 }
 
+// CUDA_R_4F_E2M1, which headers before CUDA 12.8 lack.
+constexpr int32_t kTypeOfE2M1 = 33;
+constexpr int64_t kAlignedHalves = 2 * kAlignedBytes;
+
+// E2M1 lies right as it is, because nothing copies it in another order.
+bool fits_halves(const GemmArgs& args) {
+  const auto lies = [](const View& view, int depth_dim) {
+    LtMatrix matrix;
+    return view.strides[depth_dim] == 1 && as_column_major(view, &matrix) && matrix.leading % kAlignedHalves == 0 &&
+           matrix.alignment >= kAlignedBytes;
+  };
+  return args.a.shape[1] % kAlignedHalves == 0 && lies(args.a, 1) && lies(args.b, 0);
+}
+
+// Codes in bytes are copied where they do not lie right. The heuristic knows which modes a device has.
+Fp8Plan plan_blocks(const GemmArgs& args, int capability) {
+  Fp8Plan plan;
+  const ScaleMode a = scale_mode_of(args.a, code_scales_of_a(args), 0);
+  const ScaleMode b = scale_mode_of(args.b, code_scales_of_b(args), 1);
+  const bool is_e2m1 = a == ScaleMode::kVector16;
+  if (!go_together(a, b) || !fits_sizes(args) || (is_e2m1 && !fits_halves(args))) return plan;
+  plan.packs_a = !is_e2m1 && !lies_right(args.a, 1, capability);
+  plan.packs_b = !is_e2m1 && !lies_right(args.b, 0, capability);
+  plan.a = plan.packs_a ? packed(args.a, 1, args.a.dtype, false) : args.a;
+  plan.b = plan.packs_b ? packed(args.b, 0, args.b.dtype, false) : args.b;
+  plan.writes_sums = true;
+  plan.is_possible = describe_matrices(plan.a, plan.b, sums_view(args, nullptr), &plan.problem);
+  if (is_e2m1) plan.problem.type = plan.problem.type_of_b = kTypeOfE2M1;
+  plan.problem.has_scales = 1;
+  const bool is_swapped = plan.problem.is_swapped != 0;
+  plan.problem.mode_of_a = static_cast<int32_t>(is_swapped ? b : a);
+  plan.problem.mode_of_b = static_cast<int32_t>(is_swapped ? a : b);
+  return plan;
+}
+
 Fp8Plan plan_widened(const GemmArgs& args) {
   Fp8Plan plan;
   if (!fits_bf16(args)) return plan;
@@ -105,11 +141,16 @@ Fp8Plan plan_widened(const GemmArgs& args) {
   return plan;
 }
 
+Fp8Plan plan_of(const GemmArgs& args, Fp8Way way, int capability) {
+  if (way == Fp8Way::kBlocks) return plan_blocks(args, capability);
+  return way == Fp8Way::kBytes ? plan_bytes(args, capability) : plan_widened(args);
+}
+
 }  // namespace
 
 Fp8Plan fp8_plan(const GemmArgs& args, Fp8Way way, int capability) noexcept {
   if (!is_large_enough(args)) return {};
-  Fp8Plan plan = way == Fp8Way::kBytes ? plan_bytes(args, capability) : plan_widened(args);
+  Fp8Plan plan = plan_of(args, way, capability);
   plan.problem.compute = CUBLAS_COMPUTE_32F;
   return plan;
 }

@@ -1,6 +1,14 @@
 #include "cuda/gemm/lt_call.h"
 
 namespace halftone::cuda {
+namespace {
+
+// CUBLASLT_MATMUL_DESC_A_SCALE_MODE and B_SCALE_MODE, which headers before CUDA 12.8 lack. An older library refuses
+// them.
+constexpr auto kScaleModeOfA = static_cast<cublasLtMatmulDescAttributes_t>(31);
+constexpr auto kScaleModeOfB = static_cast<cublasLtMatmulDescAttributes_t>(32);
+
+}  // namespace
 
 LtCall::LtCall(const LtFunctions& lt, const LtProblem& problem, const LtPointers& pointers) noexcept : lt_(lt) {
   is_complete_ = describe(problem, pointers) && lay_out(problem.a, problem.type, &a_) &&
@@ -51,6 +59,8 @@ bool LtCall::describe_scales(const LtProblem& problem, const LtPointers& pointer
                                   !set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, pointers.scale_b))) {
     return false;
   }
+  if (problem.mode_of_a != 0 && !set(kScaleModeOfA, problem.mode_of_a)) return false;
+  if (problem.mode_of_b != 0 && !set(kScaleModeOfB, problem.mode_of_b)) return false;
   if (problem.has_result_scale != 0 && !set(CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, pointers.result_scale)) return false;
   return problem.has_amax == 0 || set(CUBLASLT_MATMUL_DESC_AMAX_D_POINTER, pointers.amax);
 }

@@ -59,10 +59,18 @@ const void* address_of(int32_t alignment) {
 
 enum class Search { kFound, kNone, kFailed };
 
-// An algorithm has no limits on the alignment of a bias and an argument but those of the pointers that are set.
+// Scales of blocks are parts of a workspace.
+constexpr int32_t kScaleAlignment = 256;
+
+// An algorithm has no limits on the alignment of a bias, an argument and scales of blocks but those of the pointers
+// that are set.
 Search find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& problem, LtChoice* out) noexcept {
+  const int32_t scale_alignment = problem.mode_of_a != 0 ? kScaleAlignment : 0;
   const LtCall call(lt, problem,
-                    {.bias = address_of(problem.bias_alignment), .argument = address_of(problem.argument_alignment)});
+                    {.bias = address_of(problem.bias_alignment),
+                     .argument = address_of(problem.argument_alignment),
+                     .scale_a = address_of(scale_alignment),
+                     .scale_b = address_of(scale_alignment)});
   const Preference preference(lt, problem);
   if (!call.is_complete() || !preference.is_complete()) return Search::kFailed;
   cublasLtMatmulHeuristicResult_t found = {};

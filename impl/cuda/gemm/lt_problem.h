@@ -39,6 +39,8 @@ struct LtProblem {
   int32_t is_swapped = 0;  // a and b have changed places
   // Of 8-bit floats: scales of a and b, and what d has.
   int32_t has_scales = 0;
+  int32_t mode_of_a = 0;  // of the scales: a ScaleMode
+  int32_t mode_of_b = 0;
   int32_t has_result_scale = 0;
   int32_t has_amax = 0;
   auto operator<=>(const LtProblem&) const = default;
@@ -52,8 +54,8 @@ struct LtPointers {
   void* d = nullptr;
   const void* bias = nullptr;      // or the memory for sums of an operand
   const void* argument = nullptr;  // or the memory for it
-  const float* scale_a = nullptr;
-  const float* scale_b = nullptr;
+  const void* scale_a = nullptr;
+  const void* scale_b = nullptr;
   const float* result_scale = nullptr;
   float* amax = nullptr;
 };

@@ -78,6 +78,17 @@ HALFTONE_KERNEL widen_codes_kernel(CodeMatrix in, BFloat16* out, int along, int6
   }
 }
 
+template <class T>
+HALFTONE_KERNEL arrange_scales_kernel(ScaleOrder order, T* out, int64_t items) {
+  for (int64_t i = first_item(); i < items; i += item_step()) {
+    const int64_t line = i / order.padded_blocks();
+    const int64_t block = i % order.padded_blocks();
+    const bool is_inside = line < order.lines && block < order.blocks;
+    const T scale = is_inside ? static_cast<const T*>(order.from)[order.source(line, block)] : T{0};
+    out[order.place(line, block)] = scale;
+  }
+}
+
 // Bytes of one side of a tile, which goes through shared memory, so that reads and writes are both along rows.
 constexpr int kSide = 64;
 
@@ -141,6 +152,15 @@ Status widen_codes(Stream& stream, const View& codes, const BlockScales& scales,
   const int64_t items = out.shape[1 - along] * ((length + kWidened - 1) / kWidened);
   return launch(stream, grid_for_items(device_of(stream), items), widen_codes_kernel,
                 CodeMatrix{matrix_of(codes), scales}, static_cast<BFloat16*>(out.data), along, length, items);
+}
+
+Status arrange_scales(Stream& stream, const ScaleOrder& order, void* out) noexcept {
+  const int64_t items = order.padded_lines() * order.padded_blocks();
+  const Grid grid = grid_for_items(device_of(stream), items);
+  if (order.has_bytes()) {
+    return launch(stream, grid, arrange_scales_kernel<uint8_t>, order, static_cast<uint8_t*>(out), items);
+  }
+  return launch(stream, grid, arrange_scales_kernel<float>, order, static_cast<float*>(out), items);
 }
 
 Status copy_bytes(Stream& stream, const View& in, const View& out) noexcept {

@@ -8,7 +8,9 @@
 
 #include "core/number/bfloat16.h"
 #include "core/number/float16.h"
+#include "core/number/float4.h"
 #include "core/number/float8.h"
+#include "core/number/scale8.h"
 #include "emulation.h"
 
 namespace emulation {
@@ -24,8 +26,10 @@ struct LtDescription {
   cudaDataType_t bias_type = CUDA_R_32F;
   const void* argument = nullptr;
   int64_t argument_leading = 0;
-  const float* scale_a = nullptr;
-  const float* scale_b = nullptr;
+  const void* scale_a = nullptr;
+  const void* scale_b = nullptr;
+  int32_t mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  int32_t mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
   const float* scale_d = nullptr;
   float* amax = nullptr;
   bool has_scale_d = false;
@@ -73,6 +77,10 @@ double load(const void* data, cudaDataType_t type, int64_t i) {
       return static_cast<const halftone::Float8E4M3*>(data)[i];
     case CUDA_R_8F_E5M2:
       return static_cast<const halftone::Float8E5M2*>(data)[i];
+    case CUDA_R_4F_E2M1: {
+      const uint8_t pair = static_cast<const uint8_t*>(data)[i / 2];
+      return halftone::Float4E2M1{static_cast<uint8_t>(i % 2 == 0 ? pair & 15 : pair >> 4)};
+    }
     default:
       return 0;
   }
@@ -112,8 +120,9 @@ uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B9
 uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
                     const LtLayout& d) {
   uint64_t hash = 1;
-  for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}, int{of.bias_type},
-                          int{of.has_scale_d}, int{of.has_amax}, static_cast<int>(of.argument_leading)}) {
+  for (const int value :
+       {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}, int{of.bias_type}, int{of.has_scale_d},
+        int{of.has_amax}, int{of.mode_a}, int{of.mode_b}, static_cast<int>(of.argument_leading)}) {
     hash = mix(hash, static_cast<uint64_t>(value));
   }
   for (const LtLayout* layout : {&a, &b, &c, &d}) {
@@ -128,8 +137,27 @@ uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& 
 bool is_byte(cudaDataType_t type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 
 int64_t bytes_in_column(const LtLayout& layout) {
+  if (layout.type == CUDA_R_4F_E2M1) return layout.leading / 2;
   const int64_t bytes = is_byte(layout.type) ? 1 : layout.type == CUDA_R_32F ? 4 : 2;
   return layout.leading * bytes;
+}
+
+bool has_modes(const LtDescription& of) { return of.mode_a != 0 || of.mode_b != 0; }
+
+// Hopper's GPUs have the modes of 128, but not both operands in blocks of 128 x 128; Blackwell's have the others.
+bool has_block_types(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
+                     const LtLayout& d) {
+  constexpr int kSquare = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  if (of.scale_a == nullptr || of.scale_b == nullptr || of.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return false;
+  if (is_byte(d.type) || c.type != d.type || of.has_scale_d || of.has_amax) return false;
+  if (of.mode_a >= CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F && of.mode_b >= CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F) {
+    const bool are_squares = of.mode_a == kSquare && of.mode_b == kSquare;
+    return machine_answers.capability_major == 9 && !are_squares && is_byte(a.type) && is_byte(b.type);
+  }
+  if (machine_answers.capability_major < 10 || of.mode_a != of.mode_b) return false;
+  if (of.mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0) return is_byte(a.type) && is_byte(b.type);
+  const bool are_halves = a.type == CUDA_R_4F_E2M1 && b.type == CUDA_R_4F_E2M1 && a.rows % 32 == 0;
+  return of.mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 && are_halves;
 }
 
 // The types of c, d and a bias that go with operands of 8 bits. A bias of FP16 comes with a c of FP16, every other one
@@ -148,7 +176,8 @@ bool has_byte_types(const LtDescription& of, const LtLayout& a, const LtLayout& 
 bool has_byte_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
                      const LtLayout& d, const uint32_t (&alignment)[4]) {
   if (machine_answers.capability_major < 9 || of.compute != CUBLAS_COMPUTE_32F || of.adds_fast != 0) return false;
-  if (of.of_a != CUBLAS_OP_T || of.of_b != CUBLAS_OP_N || !has_byte_types(of, a, b, c, d)) return false;
+  if (of.of_a != CUBLAS_OP_T || of.of_b != CUBLAS_OP_N) return false;
+  if (has_modes(of) ? !has_block_types(of, a, b, c, d) : !has_byte_types(of, a, b, c, d)) return false;
   for (const LtLayout* layout : {&a, &b, &c, &d}) {
     if (bytes_in_column(*layout) % 16 != 0) return false;
   }
@@ -218,13 +247,41 @@ double rounded_to(cudaDataType_t type, double value) {
   return load(&memory, type, 0);
 }
 
+// The scale of element (depth, line) of an operand whose columns are lines of `depth` codes, in the order that
+// cuBLASLt's documentation gives for the mode.
+double block_scale(int32_t mode, const void* scales, const LtLayout& layout, int64_t depth, int64_t line) {
+  const auto blocks = [&](int64_t size) { return (layout.rows + size - 1) / size; };
+  const auto in_fours = [](int64_t count) { return (count + 3) / 4 * 4; };
+  const auto* floats = static_cast<const float*>(scales);
+  const auto* bytes = static_cast<const uint8_t*>(scales);
+  const auto in_tiles = [&](int64_t size) {
+    const int64_t block = depth / size;
+    const uint8_t* tile = bytes + (line / 128 * (in_fours(blocks(size)) / 4) + block / 4) * 512;
+    return tile[(line % 32) * 16 + (line % 128) / 32 * 4 + block % 4];
+  };
+  switch (mode) {
+    case CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3:
+      return halftone::Float8E4M3{in_tiles(16)};
+    case CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0:
+      return halftone::ScaleE8M0{in_tiles(32)};
+    case CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F:
+      return floats[depth / 128 * in_fours(layout.columns) + line];
+    case CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F:
+      return floats[line / 128 * in_fours(blocks(128)) + depth / 128];
+    default:
+      return 1;
+  }
+}
+
 // A sum over the depths [begin, end), in FP32, or in double for f64.
 double sum_of(const Call& call, int64_t begin, int64_t end, int64_t i, int64_t j) {
   float narrow = 0;
   double wide = 0;
   for (int64_t p = begin; p < end; ++p) {
-    const double x = load(call.a, call.layout_a.type, place(call.layout_a, call.of.of_a, i, p));
-    const double y = load(call.b, call.layout_b.type, place(call.layout_b, call.of.of_b, p, j));
+    const double x = load(call.a, call.layout_a.type, place(call.layout_a, call.of.of_a, i, p)) *
+                     block_scale(call.of.mode_a, call.of.scale_a, call.layout_a, p, i);
+    const double y = load(call.b, call.layout_b.type, place(call.layout_b, call.of.of_b, p, j)) *
+                     block_scale(call.of.mode_b, call.of.scale_b, call.layout_b, p, j);
     narrow = std::fma(static_cast<float>(x), static_cast<float>(y), narrow);
     wide = std::fma(x, y, wide);
   }
@@ -275,11 +332,13 @@ void add_up(const Call& call, const Sizes& sizes) {
   }
 }
 
-double scale_at(const float* scale) { return scale == nullptr ? 1 : *scale; }
+double scale_at(const void* scale) { return scale == nullptr ? 1 : *static_cast<const float*>(scale); }
 
 void compute(const Call& call) {
   const Sizes sizes = sizes_of(call.of, call.layout_a, call.layout_b, call.layout_d);
-  const double scale = call.alpha * scale_at(call.of.scale_a) * scale_at(call.of.scale_b);
+  const bool has_factors = !has_modes(call.of);
+  const double factor = has_factors ? scale_at(call.of.scale_a) * scale_at(call.of.scale_b) : 1;
+  const double scale = call.alpha * factor;
   double amax = 0;
   if (adds_up_a(call.of) || adds_up_b(call.of)) add_up(call, sizes);
   for (int64_t j = 0; j < sizes.n; ++j) {
@@ -359,6 +418,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
       return take(description->scale_a, value, bytes);
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
       return take(description->scale_b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+      return take(description->mode_a, value, bytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+      return take(description->mode_b, value, bytes);
     case CUBLASLT_MATMUL_DESC_D_SCALE_POINTER:
       description->has_scale_d = true;
       return take(description->scale_d, value, bytes);
@@ -402,8 +465,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulHeuristicResult_t* results, int* count) {
   *count = 0;
   const bool fits = most > 0 && sizes_of(*description, *a, *b, *d).fit && preference->workspace >= kWorkspace;
-  const bool is_found = is_byte(a->type) ? has_byte_kernel(*description, *a, *b, *c, *d, preference->alignment)
-                                         : has_kernel(*description, *a, *b, *c, *d);
+  const bool is_found = has_modes(*description) || is_byte(a->type)
+                            ? has_byte_kernel(*description, *a, *b, *c, *d, preference->alignment)
+                            : has_kernel(*description, *a, *b, *c, *d);
   if (!fits || !is_found) return CUBLAS_STATUS_NOT_SUPPORTED;
   Found found = {.problem = problem_of(*description, *a, *b, *c, *d),
                  .alignment = {},
@@ -453,5 +517,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     compute(call);
   });
   ++counts.products;
+  if (has_modes(*description)) ++counts.block_products;
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }

@@ -9,10 +9,11 @@ namespace emulation {
 struct Counts {
   std::atomic<int64_t> waits{0};  // for a stream or an event
   std::atomic<int64_t> prefetches{0};
-  std::atomic<int64_t> searches{0};  // for an algorithm of cuBLASLt
-  std::atomic<int64_t> products{0};  // of cuBLASLt
-  std::atomic<int64_t> graphs{0};    // launches of graphs
-  std::atomic<int64_t> queued{0};    // kernels, transfers and calls of libraries
+  std::atomic<int64_t> searches{0};        // for an algorithm of cuBLASLt
+  std::atomic<int64_t> products{0};        // of cuBLASLt
+  std::atomic<int64_t> block_products{0};  // those with scales of blocks
+  std::atomic<int64_t> graphs{0};          // launches of graphs
+  std::atomic<int64_t> queued{0};          // kernels, transfers and calls of libraries
 };
 inline Counts counts;
 

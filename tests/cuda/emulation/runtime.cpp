@@ -219,6 +219,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_waits() { return counts.waits; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_searches() { return counts.searches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_products() { return counts.products; }
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_block_products() { return counts.block_products; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_graphs() { return counts.graphs; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
