@@ -28,12 +28,14 @@ class CpuEvent final : public Event {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int num_threads, const HostMemory& memory) : pool_(num_threads), stream_(pool_), memory_(memory) {}
+  CpuDevice(int num_threads, const HostMemory& memory)
+      : pool_(num_threads), stream_(pool_, &options_), memory_(memory) {}
 
   void destroy() noexcept override { delete this; }
   DeviceKind kind() const noexcept override { return DeviceKind::kCpu; }
   const char* name() const noexcept override { return "cpu"; }
   int32_t index() const noexcept override { return 0; }
+  Status set_option(DeviceOption option, int64_t value) noexcept override;
 
   Status allocate(size_t bytes, void** out) noexcept override;
   void deallocate(void* memory, size_t bytes) noexcept override { memory_.deallocate(memory_.user, memory, bytes); }
@@ -63,9 +65,16 @@ class CpuDevice final : public Device {
   }
 
   ThreadPool pool_;
+  CpuOptions options_;
   CpuStream stream_;
   const HostMemory& memory_;
 };
+
+Status CpuDevice::set_option(DeviceOption option, int64_t value) noexcept {
+  if (option != DeviceOption::kTf32Products) return Device::set_option(option, value);
+  options_.rounds_to_tf32.store(value != 0, std::memory_order_relaxed);
+  return {};
+}
 
 Status CpuDevice::allocate(size_t bytes, void** out) noexcept {
   void* memory = memory_.allocate(memory_.user, bytes, kAlignment);
@@ -82,7 +91,7 @@ Status CpuDevice::allocate(size_t bytes, void** out) noexcept {
 }
 
 Status CpuDevice::create_stream(Stream** out) noexcept {
-  *out = new (std::nothrow) CpuStream(pool_);
+  *out = new (std::nothrow) CpuStream(pool_, &options_);
   return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a stream");
 }
 

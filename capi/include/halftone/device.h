@@ -48,7 +48,9 @@ typedef enum htone_device_type {
 /** Settings that some devices have, each a number. */
 typedef enum htone_device_option {
   /** 1: products of f32 matrices may round their operands to TF32 (10 bits after the point instead of 23), which GPUs
-   * multiply several times faster; sums stay in FP32. Default 0. CUDA devices. */
+   * multiply several times faster; sums stay in FP32. Convolutions are such products, attention is not. The CPU, which
+   * gains nothing by it, rounds both operands to nearest even, so that it shows what a run in TF32 would give. Default
+   * 0. CUDA devices and the CPU. */
   HTONE_DEVICE_TF32_PRODUCTS = 1,
   /** 1: memory that the device allocates from now on is managed: it may exceed the GPU's memory, and its pages move
    * between GPU and CPU as they are used. Default 0. CUDA devices. */

@@ -49,6 +49,8 @@ struct GemmArgs {
   GemmScales scales = {};
   BlockScales a_blocks = {};  // REQUIRES: a is codes
   BlockScales b_blocks = {};  // REQUIRES: b is codes
+  // The CPU's own, for DeviceOption::kTf32Products: FP32 times FP32 rounds both operands to TF32.
+  bool rounds_to_tf32 = false;
 };
 
 // The way in which a backend will compute one product: made by `schedule`, read by `run`.

@@ -1,12 +1,13 @@
 // The table entries of the convolution.
 #include "cpu/conv/passes.h"
+#include "cpu/device.h"
 #include "cpu/kernel_groups.h"
 
 namespace halftone::cpu {
 namespace {
 
 size_t workspace(Stream& stream, ConvPass pass, const ConvArgs& args) noexcept {
-  const Operands operands(args);
+  const Operands operands(args, rounds_to_tf32(stream));
   switch (pass) {
     case ConvPass::kForward:
       return conv_forward_workspace(stream, operands);
@@ -19,7 +20,7 @@ size_t workspace(Stream& stream, ConvPass pass, const ConvArgs& args) noexcept {
 }
 
 Status run(Stream& stream, ConvPass pass, const ConvArgs& args, void* workspace) noexcept {
-  const Operands operands(args);
+  const Operands operands(args, rounds_to_tf32(stream));
   switch (pass) {
     case ConvPass::kForward:
       conv_forward(stream, operands, workspace);

@@ -41,7 +41,8 @@ class Forward {
     return {.a = operands_.weights(group),
             .b = operands_.input(block, group, memory),
             .residual = row_bias(operands_.args().bias, group * operands_.filters(), output),
-            .c = output};
+            .c = output,
+            .rounds_to_tf32 = operands_.rounds_to_tf32()};
   }
 
   void run_block(const Block& block, int64_t group, std::byte* memory) const {

@@ -105,7 +105,8 @@ class GradInput {
     return {.a = weights,
             .b = operands_.output(block, group, memory.own),
             .residual = in_place ? row_bias(operands_.args().bias, group * channels(), patches) : View{},
-            .c = patches};
+            .c = patches,
+            .rounds_to_tf32 = operands_.rounds_to_tf32()};
   }
 
   void run_images(int64_t image_block, int64_t group, const Memory& memory) const {

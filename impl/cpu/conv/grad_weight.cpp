@@ -58,7 +58,8 @@ class GradWeight {
             .c = {.data = sums,
                   .dtype = sum_dtype(),
                   .shape = {operands_.taps(), operands_.filters()},
-                  .strides = {operands_.filters(), 1}}};
+                  .strides = {operands_.filters(), 1}},
+            .rounds_to_tf32 = operands_.rounds_to_tf32()};
   }
 
   void add_up(int64_t partial, int64_t group, std::byte* sums, std::byte* memory) const {

@@ -26,8 +26,9 @@ View channels_of(const View& tensor, int64_t first, int64_t count) noexcept {
   return view;
 }
 
-Operands::Operands(const ConvArgs& args) noexcept
+Operands::Operands(const ConvArgs& args, bool rounds_to_tf32) noexcept
     : args_(args),
+      rounds_to_tf32_(rounds_to_tf32),
       taps_(args.weight.shape[1] * args.weight.shape[2] * args.weight.shape[3]),
       filters_(args.weight.shape[0] / args.groups),
       blocks_(args.input.shape[0], args.output.shape[2], args.output.shape[3], taps_) {}

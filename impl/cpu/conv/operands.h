@@ -10,10 +10,12 @@ namespace halftone::cpu {
 
 class Operands {
  public:
-  explicit Operands(const ConvArgs& args) noexcept;
+  // `rounds_to_tf32`: products of FP32 round their operands to TF32.
+  Operands(const ConvArgs& args, bool rounds_to_tf32) noexcept;
 
   const ConvArgs& args() const noexcept { return args_; }
   const Blocks& blocks() const noexcept { return blocks_; }
+  bool rounds_to_tf32() const noexcept { return rounds_to_tf32_; }
   int64_t groups() const noexcept { return args_.groups; }
   int64_t taps() const noexcept { return taps_; }        // k: channels of a group * kh * kw
   int64_t filters() const noexcept { return filters_; }  // output channels of a group
@@ -41,6 +43,7 @@ class Operands {
 
  private:
   const ConvArgs& args_;
+  bool rounds_to_tf32_;
   int64_t taps_;
   int64_t filters_;
   Blocks blocks_;

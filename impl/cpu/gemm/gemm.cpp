@@ -65,7 +65,10 @@ GemmPlan plan_in(const GemmSchedule& schedule) {
 }
 
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
-  return schedule_gemm(pool_of(stream), Threads::kPool, args);
+  if (!rounds_to_tf32(stream)) return schedule_gemm(pool_of(stream), Threads::kPool, args);
+  GemmArgs rounded = args;
+  rounded.rounds_to_tf32 = true;
+  return schedule_gemm(pool_of(stream), Threads::kPool, rounded);
 }
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {

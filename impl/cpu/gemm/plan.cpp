@@ -100,8 +100,9 @@ GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile, int64_t word_ele
   plan.word_elements = word_elements;
   plan.total_depth = k;
   plan.depth = even_piece(k, kMaxDepth, 16);
-  plan.packs_a = !reads_a_directly(args.a, m * k, word_elements, tile);
-  plan.packs_b = !reads_b_directly(args.b, k * n, m, tile);
+  plan.rounds_to_tf32 = args.rounds_to_tf32 && args.a.dtype == DType::kF32 && args.b.dtype == DType::kF32;
+  plan.packs_a = plan.rounds_to_tf32 || !reads_a_directly(args.a, m * k, word_elements, tile);
+  plan.packs_b = plan.rounds_to_tf32 || !reads_b_directly(args.b, k * n, m, tile);
   const int64_t widest = plan.packs_b ? std::max(kMinSlabColumns, kSlabSize / std::max<int64_t>(k, 1)) : n;
   plan.slab_columns = even_piece(n, widest, tile.columns);
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

@@ -34,6 +34,7 @@ struct GemmPlan {
   bool packs_a;           // else the microkernel reads a in place
   bool packs_b;           // else only an incomplete last panel is packed
   bool is_small;          // run on the caller's thread alone
+  bool rounds_to_tf32;    // both operands, while they are packed
 
   // In words; multiples of a cache line.
   size_t slab_size;      // packed b, shared

@@ -22,6 +22,7 @@
 #include "cpu/gemm/pack-inl.h"
 #include "cpu/gemm/plan.h"
 #include "cpu/gemm/sums-inl.h"
+#include "cpu/gemm/tf32.h"
 #include "cpu/threads/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -142,12 +143,19 @@ class Product {
       visit_words(args_.b.dtype, [&]<class T>() {
         pack_columns(block_of<T>(args_.b, 1, begin, line_end, p, kPackDepth), depth() * kTileColumns, out);
       });
+      if (plan_.rounds_to_tf32) round_panels(out, line_end - begin, std::min(kPackDepth, depth() - p));
     });
   }
 
   void pack_codes_of_b(int64_t begin, int64_t end, int64_t p, float* out) const {
     const CodeBlock block = codes_of(code_block(args_.b, scales_of_b_, 0), begin, end, p, kPackDepth);
     visit_code_words([&]<class T>() { pack_columns_of_codes<T>(block, depth() * kTileColumns, out); });
+  }
+
+  void round_panels(float* packed, int64_t columns, int64_t words) const {
+    for (int64_t column = 0; column < columns; column += kTileColumns) {
+      round_words_to_tf32(packed + column * depth(), words * kTileColumns);
+    }
   }
 
   Panel panel_at(int64_t column, int64_t slab_column, int64_t p) const {
@@ -182,8 +190,12 @@ class Product {
         }
       });
     }
-    if (interleaves) return {packed, 1, kPanelWidth, kPanelWidth * block.size};
-    return {packed, padded_depth(block.size), 1, kTileRows * padded_depth(block.size)};
+    const int64_t tile_stride = interleaves ? kPanelWidth * block.size : kTileRows * padded_depth(block.size);
+    if (plan_.rounds_to_tf32) {
+      round_words_to_tf32(packed, ceil_div(region.row_end - region.row, kTileRows) * tile_stride);
+    }
+    if (interleaves) return {packed, 1, kPanelWidth, tile_stride};
+    return {packed, padded_depth(block.size), 1, tile_stride};
   }
 
   void pack_codes_of_a(const Region& region, const Depth& block, float* packed) const {

@@ -1,7 +1,7 @@
 /* The list of devices, and the CPU's features. stub_device_test.c has the devices of a plugin. */
 #include <string.h>
 
-#include "run_tests.h"
+#include "test_tensors.h"
 
 static void the_cpu_is_the_first_device(void** state) {
   (void)state;
@@ -45,12 +45,26 @@ static void an_option_that_a_device_lacks_is_unsupported(void** state) {
   (void)state;
   htone_device* cpu = NULL;
   assert_ok(htone_device_create(test_context(), "cpu", &cpu));
-  assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_TF32_PRODUCTS, 1), HTONE_ERROR_UNSUPPORTED,
-               "cpu has no option HTONE_DEVICE_TF32_PRODUCTS");
   assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_FUSED_GELU, 1), HTONE_ERROR_UNSUPPORTED,
                "cpu has no option HTONE_DEVICE_FUSED_GELU");
   assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_MANAGED_MEMORY, 2), HTONE_ERROR_INVALID_ARGUMENT, "value=2");
   assert_fails(htone_device_set_option(cpu, (htone_device_option)7, 1), HTONE_ERROR_INVALID_ARGUMENT, "option=7");
+  assert_ok(htone_device_release(cpu));
+}
+
+/* 1 + 2^-12 is 1 in TF32. */
+static void the_cpu_rounds_products_to_tf32_where_asked(void** state) {
+  (void)state;
+  htone_device* cpu = NULL;
+  htone_tensor* out = NULL;
+  htone_tensor* x = make_tensor(HTONE_F32, (const double[]){1 + 0x1p-12}, 2, 1, 1);
+  assert_ok(htone_device_create(test_context(), "cpu", &cpu));
+  assert_ok(htone_device_set_option(cpu, HTONE_DEVICE_TF32_PRODUCTS, 1));
+  assert_ok(htone_matmul(x, x, &out));
+  assert_near(item_of(keep_tensor(out)), 1, 0);
+  assert_ok(htone_device_set_option(cpu, HTONE_DEVICE_TF32_PRODUCTS, 0));
+  assert_ok(htone_matmul(x, x, &out));
+  assert_near(item_of(keep_tensor(out)), 1 + 0x1p-11, 0x1p-23);
   assert_ok(htone_device_release(cpu));
 }
 
@@ -75,6 +89,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_name_that_is_cut_off_ends_with_a_zero_byte),
       cmocka_unit_test(a_missing_device_is_told_with_those_there_are),
       cmocka_unit_test(an_option_that_a_device_lacks_is_unsupported),
+      cmocka_unit_test(the_cpu_rounds_products_to_tf32_where_asked),
       cmocka_unit_test(the_cpu_is_described),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -25,7 +25,7 @@ TEST(Tf32, RoundsToNearestEven) {
   }
 }
 
-// Of both parities of the kept bits, in subnormals too.
+// The kept bits are even and odd, of subnormals, too.
 TEST(Tf32, RoundsRightAtTiesAndBesideThem) {
   for (const uint32_t kept : {0u, 1u, 0x3ffu, 0x400u, 0x1fc00u, 0x1fc01u, 0x3fbfeu}) {
     const uint32_t tie = kept << 13 | 0x1000;

@@ -96,7 +96,7 @@ const HostTensor& ConvCase::result() const {
 
 void ConvCase::run(int threads) {
   ThreadPool pool(threads);
-  cpu::CpuStream stream(pool);
+  cpu::CpuStream stream(pool, &options_);
   const size_t size = cpu::kConvKernels.workspace(stream, pass_, args_);
   const std::vector<std::byte> guard(64, std::byte{0x5a});
   // All floats of the workspace start as NaN, so a read before a write shows in the result.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/kernels/kernels.h"
+#include "cpu/device.h"
 #include "host_tensor.h"
 
 namespace halftone {
@@ -35,6 +36,8 @@ class ConvCase {
   ConvCase(const ConvShape& shape, ConvPass pass, DType dtype, ImageOrder order = ImageOrder::kChannelsFirst,
            const ConvExtras& extras = {});
 
+  // The kernel rounds operands of FP32 to TF32.
+  void round_to_tf32() { options_.rounds_to_tf32 = true; }
   // Runs the kernel on `threads` threads, in a workspace of exactly the requested size, between guard words.
   void run(int threads = 1);
   // Fails the test for every element of the result outside its bound, and if a guard word was overwritten.
@@ -60,6 +63,7 @@ class ConvCase {
   ConvShape shape_;
   ConvPass pass_;
   ConvExtras extras_;
+  cpu::CpuOptions options_;
   HostTensor input_;
   HostTensor weight_;
   HostTensor output_;

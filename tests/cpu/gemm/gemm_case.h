@@ -57,6 +57,8 @@ class GemmCase {
 
   // The kernel reads these instead of a() and b(), which must hold the same values.
   void replace_operands(const View& a, const View& b);
+  // The kernel rounds operands of FP32 to TF32.
+  void round_to_tf32() { args_.rounds_to_tf32 = true; }
   // Runs the kernel on `threads` threads, in a workspace of exactly the requested size, between guard words.
   void run(int threads = 1);
   // Fails the test for every element of c outside its bound, and if a guard word was overwritten.
