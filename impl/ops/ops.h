@@ -11,6 +11,7 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/in_place.h"
 #include "ops/elementwise/scalar.h"
+#include "ops/format/round_to.h"
 #include "ops/image/image.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"

@@ -28,6 +28,7 @@
 #include "backend/formula/power.h"
 #include "backend/formula/quantization.h"
 #include "backend/formula/rmsprop.h"
+#include "backend/formula/round_to_format.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/running_statistic.h"
 #include "backend/formula/scaling.h"
@@ -45,6 +46,9 @@
 #include "backend/formula/vector_norm.h"
 #include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
+#include "core/number/float4.h"
+#include "core/number/scale8.h"
+#include "core/number/tf32.h"
 #include "core/philox.h"
 
 namespace halftone {
@@ -112,6 +116,11 @@ HALFTONE_HOST_DEVICE float call_squarable(float x) { return squarable_grad(x, x,
 HALFTONE_HOST_DEVICE float call_quantization(float x) {
   const float largest = largest_of(DType::kF8E4M3);
   return saturated(x / quantize_scale_of(magnitude_bits(x), largest), largest);
+}
+
+HALFTONE_HOST_DEVICE double call_format(double x, const FormatGrid<double>& grid, const FormatGrid<float>& of_f32) {
+  return round_to_format(x, grid) + round_to_format(round_to_tf32(static_cast<float>(x)), of_f32, 5u) +
+         Float4E2M1::from(static_cast<float>(x)) + ScaleE8M0::rounded_up(static_cast<float>(x), 6.0f);
 }
 
 HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {

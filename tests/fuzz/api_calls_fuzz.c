@@ -80,7 +80,8 @@ static const Call kCalls[] = {make_tensor,
                               call_distance,
                               call_image,
                               call_volume,
-                              call_numbers};
+                              call_numbers,
+                              call_round};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

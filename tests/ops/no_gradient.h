@@ -49,6 +49,7 @@ inline constexpr NoGradient kNoGradient[] = {
     {Op::kAbsMax, "chooses a scale, which is a constant of the step"},
     {Op::kQuantizeScale, "chooses a scale, which is a constant of the step"},
     {Op::kQuantize, "rounds: its slope is 0 almost everywhere"},
+    {Op::kRoundTo, "rounds: its slope is 0 almost everywhere"},
     {Op::kScaledMatmul, "its operands are 8-bit floats, and dtypes of gradients are a choice of the layer"},
 };
 

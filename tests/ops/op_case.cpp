@@ -60,14 +60,44 @@ std::string describe(const OpCase& op_case, DType dtype, const Shapes& shapes) {
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> list = [] {
     std::vector<OpCase> all;
-    for (const auto part :
-         {unary_cases,      step_cases,    scalar_cases,      binary_cases,     compare_cases,  matmul_cases,
-          conv_cases,       conv3d_cases,  pool_cases,        pool3d_cases,     distance_cases, image_cases,
-          reduce_cases,     product_cases, vector_norm_cases, min_max_cases,    softmax_cases,  norm_cases,
-          batch_norm_cases, range_cases,   loss_cases,        class_loss_cases, view_cases,     tile_cases,
-          join_cases,       index_cases,   random_cases,      select_cases,     upsample_cases, fp8_cases,
-          attention_cases,  integer_cases, gate_cases,        scatter_cases,    search_cases,   order_statistics_cases,
-          ctc_cases}) {
+    for (const auto part : {unary_cases,
+                            step_cases,
+                            scalar_cases,
+                            binary_cases,
+                            compare_cases,
+                            matmul_cases,
+                            conv_cases,
+                            conv3d_cases,
+                            pool_cases,
+                            pool3d_cases,
+                            distance_cases,
+                            image_cases,
+                            reduce_cases,
+                            product_cases,
+                            vector_norm_cases,
+                            min_max_cases,
+                            softmax_cases,
+                            norm_cases,
+                            batch_norm_cases,
+                            range_cases,
+                            loss_cases,
+                            class_loss_cases,
+                            view_cases,
+                            tile_cases,
+                            join_cases,
+                            index_cases,
+                            random_cases,
+                            select_cases,
+                            upsample_cases,
+                            fp8_cases,
+                            format_cases,
+                            attention_cases,
+                            integer_cases,
+                            gate_cases,
+                            scatter_cases,
+                            search_cases,
+                            order_statistics_cases,
+                            ctc_cases}) {
       std::vector<OpCase> cases = part();
       std::move(cases.begin(), cases.end(), std::back_inserter(all));
     }

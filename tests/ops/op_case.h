@@ -99,6 +99,7 @@ std::vector<OpCase> gate_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> fp8_cases();
+std::vector<OpCase> format_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> conv_cases();
 std::vector<OpCase> conv3d_cases();

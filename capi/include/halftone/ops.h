@@ -26,6 +26,7 @@
 #include "halftone/distance.h"
 #include "halftone/elementwise.h"
 #include "halftone/factory.h"
+#include "halftone/format.h"
 #include "halftone/fp8.h"
 #include "halftone/image.h"
 #include "halftone/in_place.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/device.h"
+#include "backend/formula/round_to_format.h"
 #include "backend/view.h"
 
 namespace halftone {
@@ -23,6 +24,8 @@ struct ConvertKernels {
   // out (f32, one element) = the largest finite element of amax (f32, any shape and strides) divided by `largest`; 1
   // where that is not above 0.
   Status (*quantize_scale)(Stream&, const View& amax, double largest, const View& out) noexcept;
+  // out = in, of one float dtype, rounded to a format whose numbers the dtype holds (formula/round_to_format.h).
+  Status (*round_to)(Stream&, const View& in, const FormatRounding& rule, const View& out) noexcept;
 };
 
 // All entries (backend/kernels/entry.h).
@@ -32,6 +35,7 @@ struct ConvertKernels {
   X(ConvertKernels, arange)         \
   X(ConvertKernels, abs_max)        \
   X(ConvertKernels, quantize)       \
-  X(ConvertKernels, quantize_scale)
+  X(ConvertKernels, quantize_scale) \
+  X(ConvertKernels, round_to)
 
 }  // namespace halftone

@@ -6,6 +6,7 @@
 #include "cpu/convert/copy.h"
 #include "cpu/convert/fill.h"
 #include "cpu/convert/quantize.h"
+#include "cpu/convert/round_to.h"
 #include "cpu/device.h"
 #include "cpu/kernel_groups.h"
 #include "cpu/simd/ranges.h"
@@ -69,6 +70,7 @@ const ConvertKernels kConvertKernels = {
     .abs_max = abs_max,
     .quantize = quantize,
     .quantize_scale = quantize_scale,
+    .round_to = round_to,
 };
 
 }  // namespace halftone::cpu

@@ -1,6 +1,7 @@
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/map.h"
 #include "cuda/convert/quantize.h"
+#include "cuda/convert/round_to.h"
 
 namespace halftone::cuda {
 namespace {
@@ -44,6 +45,7 @@ const ConvertKernels kConvertKernels = {
     .abs_max = abs_max,
     .quantize = quantize,
     .quantize_scale = quantize_scale,
+    .round_to = round_to,
 };
 
 }  // namespace halftone::cuda

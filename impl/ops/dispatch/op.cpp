@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {Op::kQuantizeScale, "quantize_scale", AutocastClass::kAsIs, Computes::kNo},
     {Op::kQuantize, "quantize", AutocastClass::kAsIs, Computes::kNo},
     {Op::kScaledMatmul, "scaled_matmul", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kRoundTo, "round_to", AutocastClass::kAsIs, Computes::kNo},
     {Op::kScaledDotProductAttention, "scaled_dot_product_attention", AutocastClass::kLow},
     {Op::kRotaryEmbedding, "rotary_embedding", AutocastClass::kAsIs},
     {Op::kConv1d, "conv1d", AutocastClass::kLow},

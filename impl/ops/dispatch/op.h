@@ -20,6 +20,7 @@ enum class Op : int32_t {
   kQuantizeScale,
   kQuantize,
   kScaledMatmul,
+  kRoundTo,
   kScaledDotProductAttention,
   kRotaryEmbedding,
   kConv1d,

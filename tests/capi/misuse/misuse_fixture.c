@@ -51,6 +51,7 @@ static void make_options(void) {
   assert_ok(htone_optimizer_load_options_init(&fixture.optimizer_load_options));
   assert_ok(htone_attention_options_init(&fixture.attention_options));
   assert_ok(htone_rotary_options_init(&fixture.rotary_options));
+  assert_ok(htone_round_options_init(&fixture.round_options));
   assert_ok(htone_conv_options_init(&fixture.conv_options));
   assert_ok(htone_conv3d_options_init(&fixture.conv3d_options));
   assert_ok(htone_pool_options_init(&fixture.pool_options));

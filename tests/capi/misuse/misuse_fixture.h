@@ -99,6 +99,7 @@ typedef struct Fixture {
   htone_optimizer_load_options optimizer_load_options;
   htone_attention_options attention_options;
   htone_rotary_options rotary_options;
+  htone_round_options round_options;
   htone_conv_options conv_options;
   htone_conv3d_options conv3d_options;
   htone_pool_options pool_options;

@@ -44,6 +44,7 @@ htone_status call_conv3d(Machine* machine);
 /* fused.c */
 htone_status call_layer(Machine* machine);
 htone_status call_attention(Machine* machine);
+htone_status call_round(Machine* machine);
 
 /* layers.c */
 htone_status call_conv(Machine* machine);

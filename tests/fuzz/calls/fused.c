@@ -1,4 +1,4 @@
-/* Operations that compute several in one: linear layers with an activation, and attention. */
+/* Operations that compute several in one: linear layers with an activation, and attention; roundings. */
 #include "calls.h"
 
 htone_status call_layer(Machine* machine) {
@@ -21,4 +21,20 @@ htone_status call_attention(Machine* machine) {
     options.dropout = number(machine);
   }
   return htone_scaled_dot_product_attention(q, k, v, mask, &options, &machine->made[0]);
+}
+
+htone_status call_round(Machine* machine) {
+  htone_tensor* input = tensor_in(machine);
+  const htone_format format = (htone_format)(byte(machine) % 9);
+  htone_round_options options;
+  const htone_status status = htone_round_options_init(&options);
+  if (status != HTONE_OK) return status;
+  if (flag(machine)) {
+    options.rounding = (htone_rounding)(byte(machine) % 7);
+    options.overflow = (htone_overflow)(byte(machine) % 4);
+    options.exponent_bits = byte(machine) % 10;
+    options.mantissa_bits = byte(machine) % 25;
+    options.seed = byte(machine);
+  }
+  return htone_round_to(input, format, &options, &machine->made[0]);
 }

@@ -11,6 +11,7 @@ using Json = nlohmann::json;
 
 // Returns the reason why the public interface cannot run the vector; empty if it ran.
 std::string run_cast(htone_device* device, const Json& vector);
+std::string run_format(htone_device* device, const Json& vector);
 std::string run_scaler(htone_device* device, const Json& vector);
 std::string run_optimizer(htone_device* device, const Json& vector);
 std::string run_operation(htone_device* device, const Json& vector);
