@@ -107,6 +107,8 @@ std::unique_ptr<ContextDevice> Context::make_device(const DeviceName& name, cons
     fail(Code::kDevice, "name", "the backend returned the device \"%s\" for \"%s:%d\"", device->name(), name.kind,
          name.index);
   }
+  // A device without the option computes in FP32 anyway.
+  if (options_.allows_tf32) (void)device->set_option(DeviceOption::kTf32Products, 1);
   auto allocator = std::make_unique<CachingAllocator>(*device);
   auto entry = std::make_unique<ContextDevice>(this, device.get(), std::move(allocator));
   device.release();

@@ -22,6 +22,7 @@ namespace halftone {
 struct ContextOptions {
   int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, or the affinity mask and cgroup quota; clamped to 256
   uint64_t seed = 0;
+  bool allows_tf32 = false;  // products of FP32 operands may round them, on devices that have the option
   HostMemory memory = system_memory();
   Io io = system_io();
   Clock clock = system_clock();

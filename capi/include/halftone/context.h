@@ -98,6 +98,13 @@ typedef struct htone_clock {
 #define HTONE_CLOCK_INIT \
   { sizeof(htone_clock), 0, NULL, NULL, NULL }
 
+/** The precision of products of two f32 operands. */
+typedef enum htone_matmul_precision {
+  HTONE_MATMUL_PRECISION_HIGHEST = 0, /**< that of f32 */
+  HTONE_MATMUL_PRECISION_TF32 = 1,    /**< operands may be rounded to TF32: HTONE_DEVICE_TF32_PRODUCTS of device.h */
+  HTONE_MATMUL_PRECISION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_matmul_precision;
+
 /** Settings of htone_context_create. */
 typedef struct htone_context_options {
   uint32_t struct_size; /**< sizeof of this structure */
@@ -110,11 +117,16 @@ typedef struct htone_context_options {
   const htone_allocator* allocator;
   const htone_io* io;       /**< access to files; NULL means the operating system */
   const htone_clock* clock; /**< the source of time; NULL means the operating system */
+  /** The precision with which every device of the context begins; htone_device_set_option changes that of one, by
+   * HTONE_DEVICE_TF32_PRODUCTS. Default HTONE_MATMUL_PRECISION_HIGHEST.
+   */
+  htone_matmul_precision matmul_precision;
+  int32_t reserved; /**< 0 */
 } htone_context_options;
 
 /** The defaults, to initialize a htone_context_options where it is declared. */
 #define HTONE_CONTEXT_OPTIONS_INIT \
-  { sizeof(htone_context_options), 0, 0, NULL, NULL, NULL }
+  { sizeof(htone_context_options), 0, 0, NULL, NULL, NULL, HTONE_MATMUL_PRECISION_HIGHEST, 0 }
 
 /** Sets struct_size and empties the other fields, as HTONE_ALLOCATOR_INIT does.
  *
@@ -152,8 +164,8 @@ HTONE_EXPORT htone_status htone_context_options_init(htone_context_options* opti
  *
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the context; owned by the caller.
- * @errors INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a
- *   newer version), OUT_OF_MEMORY.
+ * @errors INVALID_ARGUMENT (num_threads outside [0, 256], no precision, a table with a NULL function),
+ *   UNSUPPORTED (options of a newer version), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_context_create(const htone_context_options* options, htone_context** out);

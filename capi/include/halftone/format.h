@@ -45,7 +45,7 @@ typedef enum htone_rounding {
   HTONE_ROUNDING_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_rounding;
 
-/** What becomes of numbers beyond the largest one of a format, and of infinities. */
+/** The result for numbers beyond the largest one of a format, and for infinities. */
 typedef enum htone_overflow {
   HTONE_OVERFLOW_SATURATE = 1,   /**< the largest number, with their sign */
   HTONE_OVERFLOW_NON_FINITE = 2, /**< an infinity; in E4M3, which has none, NaN; in E2M1, which has neither, the largest

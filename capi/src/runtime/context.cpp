@@ -67,9 +67,14 @@ Ref<Context> make_context(const htone_context_options& options) {
     fail(Code::kInvalidArgument, "options", "options.num_threads=%d is outside [0, %d]", options.num_threads,
          kMaxThreadsOption);
   }
+  const htone_matmul_precision precision = options.matmul_precision;
+  if (precision != HTONE_MATMUL_PRECISION_HIGHEST && precision != HTONE_MATMUL_PRECISION_TF32) {
+    fail(Code::kInvalidArgument, "options", "options.matmul_precision=%d, expected 0 or 1", precision);
+  }
   ContextOptions inner;
   inner.num_threads = options.num_threads;
   inner.seed = options.seed;
+  inner.allows_tf32 = precision == HTONE_MATMUL_PRECISION_TF32;
   if (options.allocator != nullptr) inner.memory = host_memory(options.allocator);
   if (options.io != nullptr) inner.io = host_io(options.io);
   if (options.clock != nullptr) inner.clock = host_clock(options.clock);

@@ -32,6 +32,7 @@ static void the_defaults_are_as_documented(void** state) {
   assert_int_equal(options.num_threads, 0);
   assert_true(options.seed == 0);
   assert_true(options.allocator == NULL && options.io == NULL && options.clock == NULL);
+  assert_int_equal(options.matmul_precision, HTONE_MATMUL_PRECISION_HIGHEST);
 }
 
 static void the_number_of_threads_is_as_asked(void** state) {
@@ -54,6 +55,28 @@ static void an_absurd_number_of_threads_is_refused(void** state) {
     assert_fails(htone_context_create(&options, &context), HTONE_ERROR_INVALID_ARGUMENT, "num_threads");
     assert_null(context);
   }
+}
+
+/* The devices of the context begin with the option; devices_test.c shows it by itself. 1 + 2^-12 is 1 in TF32. */
+static void a_context_in_tf32_rounds_products(void** state) {
+  (void)state;
+  htone_context_options options = default_options();
+  htone_context* context = NULL;
+  htone_device* device = NULL;
+  htone_tensor *x = NULL, *product = NULL;
+  const int64_t shape[] = {1, 1};
+  double number = 0;
+  options.matmul_precision = HTONE_MATMUL_PRECISION_TF32;
+  assert_ok(htone_context_create(&options, &context));
+  keep_context(context);
+  assert_ok(htone_device_create(context, "cpu", &device));
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1 + 0x1p-12, &x));
+  assert_ok(htone_matmul(x, x, &product));
+  assert_ok(htone_tensor_item(product, &number));
+  assert_true(number == 1);
+  assert_ok(htone_tensor_release(product));
+  assert_ok(htone_tensor_release(x));
+  assert_ok(htone_device_release(device));
 }
 
 static void the_default_context_is_one_for_the_process(void** state) {
@@ -260,6 +283,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_defaults_are_as_documented),
       cmocka_unit_test(the_number_of_threads_is_as_asked),
       cmocka_unit_test(an_absurd_number_of_threads_is_refused),
+      cmocka_unit_test(a_context_in_tf32_rounds_products),
       cmocka_unit_test(the_default_context_is_one_for_the_process),
       cmocka_unit_test(tensors_of_two_contexts_do_not_mix),
       cmocka_unit_test(a_device_that_is_not_there_is_refused),

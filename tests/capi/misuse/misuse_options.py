@@ -45,6 +45,7 @@ FIELDS = {
     ("htone_context_options", "allocator"): None,
     ("htone_context_options", "io"): None,
     ("htone_context_options", "clock"): None,
+    ("htone_context_options", "matmul_precision"): ["2", "-1"],
     ("htone_round_options", "rounding"): ["0", "6", "-1"],
     ("htone_round_options", "overflow"): ["0", "3", "-1"],
     ("htone_round_options", "exponent_bits"): ["1", "9", "INT32_MAX", "INT32_MIN"],

@@ -26,7 +26,7 @@ constexpr Grid kE2M1Grid = {0, 1, 6, 6};
 constexpr Grid kE3M2Grid = {-2, 2, 14, INFINITY};
 constexpr Grid kPowersGrid = {-2, 0, 8, INFINITY};
 
-// Whether |value|, which is `share` of a step above `whole` steps, goes up.
+// True if |value|, which is `share` of a step above `whole` steps, goes up.
 bool goes_up(double share, double whole, bool is_negative, Rounding rounding, uint32_t word) {
   switch (rounding) {
     case Rounding::kNearestEven:
