@@ -231,6 +231,14 @@ class Modes(unittest.TestCase):
         printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
         self.assertRegex(printed, "^3\nset_num_threads: the default context has 3 threads")
 
+    def test_round_products_to_tf32_where_asked(self):
+        x = ht.tensor([[1 + 2**-12]])
+        for precision, product in (("high", 1), ("highest", (x[0, 0] * x[0, 0]).item())):
+            ht.set_float32_matmul_precision(precision)
+            self.assertEqual([ht.get_float32_matmul_precision(), x.matmul(x).item()], [precision, product])
+        with self.assertRaisesRegex(ValueError, "one of highest, high, medium, got 'low'"):
+            ht.set_float32_matmul_precision("low")
+
 
 Pair = namedtuple("Pair", "first second")
 

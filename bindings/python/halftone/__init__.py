@@ -43,7 +43,7 @@ from . import objects, structures  # noqa: E402, F401, I001
 from . import callers, custom, modules, tensors  # noqa: E402, F401, I001
 from . import comparisons, conversions, creation, elementwise, generators, grad_mode, inplace  # noqa: E402, F401
 from . import order, reductions, registry, scattering  # noqa: E402, F401
-from . import serialization, shapes, threads  # noqa: E402, F401
+from . import precision, serialization, shapes, threads  # noqa: E402, F401
 from .buffers import from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .interrupts import watch_interrupts  # noqa: E402
 from .devices import default_device, set_default_device  # noqa: E402
