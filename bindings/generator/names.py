@@ -44,6 +44,8 @@ DEFAULTS = {
     "largest": "true",
     "sorted": "true",
     "align_corners": "false",
+    ("htone_grid_sample", "mode"): "GridMode::BILINEAR",
+    "padding_mode": "GridPadding::ZEROS",
     "error_if_nonfinite": "false",
     "requires_grad": "true",
     "training": "true",

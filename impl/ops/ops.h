@@ -23,6 +23,7 @@
 #include "ops/reduce/moments.h"
 #include "ops/reduce/product.h"
 #include "ops/reduce/reduce.h"
+#include "ops/resample/grid_sample.h"
 #include "ops/resample/upsample.h"
 #include "ops/scaled/fp8.h"
 #include "ops/scaled/scaled.h"

@@ -150,6 +150,11 @@ class Layers(Counted):
         self.assertEqual(grown[0, 0, 0, 0].tolist(), [0, 0, 1, 1, 2, 2, 3, 3])
         found = F.interpolate(shuffled, scale_factor=0.5, mode="bicubic")
         self.assertTrue(found.equal(F.upsample(shuffled, (2, 2), mode="bicubic", align_corners=False)))
+        for matrix, mode, expected in (([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], "bilinear", shuffled),
+                                       ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], "nearest", shuffled.transpose(2, 3))):
+            grid = F.affine_grid(ht.tensor([matrix]), shuffled.shape)
+            self.assertTrue(F.grid_sample(shuffled, grid, mode, "border").equal(expected))
+        self.assertEqual(F.affine_grid(ht.zeros(1, 3, 4), (1, 1, 2, 1, 5), True).shape, (1, 2, 1, 5, 3))
         self.assertEqual(nn.Upsample(None, 1.6, recompute_scale_factor=True)(shuffled).shape, (1, 1, 6, 6))
         for call, error, text in (
             (lambda: nn.Upsample(scale_factor=1.6)(shuffled), NotImplementedError,
@@ -157,6 +162,7 @@ class Layers(Counted):
             (lambda: F.pad(row, (1, 1), "mirror"), ValueError, "pad: mode must be 'constant', 'reflect'"),
             (lambda: F.pad(row, (1, 1), "reflect", 2.0), ValueError, "pad: value must be None for mode='reflect'"),
             (lambda: nn.ZeroPad3d((1, 2)), ValueError, "ZeroPad3d: padding must be a number or 6 of them"),
+            (lambda: F.affine_grid(ht.zeros(1, 2, 3), (2, 1, 4, 4)), ValueError, "affine_grid: theta"),
             (lambda: F.avg_pool2d(x, 2, divisor_override=3), NotImplementedError, "divisor_override=3 is not"),
         ):
             self.assertRaisesRegex(error, text, call)

@@ -16,6 +16,7 @@
 #include "backend/formula/elu.h"
 #include "backend/formula/gelu.h"
 #include "backend/formula/grad_scaler.h"
+#include "backend/formula/grid_reads.h"
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/lion.h"
 #include "backend/formula/logaddexp.h"
@@ -78,6 +79,11 @@ HALFTONE_HOST_DEVICE double call_alignments(const double* logs, const int64_t* l
 HALFTONE_HOST_DEVICE double call_cubic(int64_t position) {
   const CubicTaps taps = cubic_taps(position, 5, 7, false);
   return taps.weight[0] + static_cast<double>(clamped_tap(taps, 1, 5));
+}
+
+HALFTONE_HOST_DEVICE double call_grid(const double* coordinates, const int64_t* sizes) {
+  const GridPoint point = grid_point({GridMode::kCubic, GridPadding::kReflection, true}, coordinates, 3, sizes);
+  return grid_reads<double>(point, sizes, 1).weight[0];
 }
 
 HALFTONE_HOST_DEVICE double call_norm_tree(double x) {

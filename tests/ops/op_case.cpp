@@ -97,7 +97,8 @@ const std::vector<OpCase>& op_cases() {
                             scatter_cases,
                             search_cases,
                             order_statistics_cases,
-                            ctc_cases}) {
+                            ctc_cases,
+                            grid_cases}) {
       std::vector<OpCase> cases = part();
       std::move(cases.begin(), cases.end(), std::back_inserter(all));
     }

@@ -124,6 +124,7 @@ std::vector<OpCase> select_cases();
 std::vector<OpCase> search_cases();
 std::vector<OpCase> order_statistics_cases();
 std::vector<OpCase> upsample_cases();
+std::vector<OpCase> grid_cases();
 std::vector<OpCase> distance_cases();
 std::vector<OpCase> ctc_cases();
 std::vector<OpCase> image_cases();

@@ -55,6 +55,7 @@
 #include "halftone/grad_scaler.h"
 #include "halftone/gradients.h"
 #include "halftone/graph.h"
+#include "halftone/grid_sample.h"
 #include "halftone/hooks.h"
 #include "halftone/image.h"
 #include "halftone/in_place.h"

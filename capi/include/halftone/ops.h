@@ -28,6 +28,7 @@
 #include "halftone/factory.h"
 #include "halftone/format.h"
 #include "halftone/fp8.h"
+#include "halftone/grid_sample.h"
 #include "halftone/image.h"
 #include "halftone/in_place.h"
 #include "halftone/index.h"

@@ -28,6 +28,17 @@ HALFTONE_HOST_DEVICE inline CubicTaps cubic_taps_at(int64_t floor, double t) {
   return {floor - 1, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
 }
 
+// The slopes of these weights by t.
+HALFTONE_HOST_DEVICE inline void cubic_slopes_at(double t, double (&slope)[4]) {
+  constexpr double kSlope = -0.75;
+  const auto near = [](double x) { return (3 * (kSlope + 2) * x - 2 * (kSlope + 3)) * x; };
+  const auto far = [](double x) { return (3 * kSlope * x - 10 * kSlope) * x + 8 * kSlope; };
+  slope[0] = far(t + 1);
+  slope[1] = near(t);
+  slope[2] = -near(1 - t);
+  slope[3] = -far(2 - t);
+}
+
 namespace detail {
 
 // The place is numerator / denominator, above -1: exact, as its digits behind the point are those of t.

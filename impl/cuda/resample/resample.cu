@@ -3,6 +3,7 @@
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/launch.h"
 #include "cuda/pool/planes.h"
+#include "cuda/resample/entries.h"
 #include "cuda/resample/neighbours.h"
 
 namespace halftone::cuda {
@@ -176,6 +177,9 @@ Status backward(Stream& stream, const ResampleArgs& args) noexcept {
 const ResampleKernels kResampleKernels = {
     .forward = forward,
     .backward = backward,
+    .grid_sample = grid_sample,
+    .grid_sample_backward = grid_sample_backward,
+    .grid_backward = grid_backward,
 };
 
 }  // namespace halftone::cuda

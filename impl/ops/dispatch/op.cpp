@@ -55,6 +55,7 @@ constexpr Row kRows[] = {
     {Op::kUpsampleLinear1d, "upsample_linear1d", AutocastClass::kAsIs},
     {Op::kUpsampleBilinear2d, "upsample_bilinear2d", AutocastClass::kAsIs},
     {Op::kUpsampleBicubic2d, "upsample_bicubic2d", AutocastClass::kAsIs},
+    {Op::kGridSample, "grid_sample", AutocastClass::kWidest},
     {Op::kSum, "sum", AutocastClass::kFp32},
     {Op::kMean, "mean", AutocastClass::kFp32},
     {Op::kVar, "var", AutocastClass::kFp32},

@@ -44,6 +44,7 @@ enum class Op : int32_t {
   kUpsampleLinear1d,
   kUpsampleBilinear2d,
   kUpsampleBicubic2d,
+  kGridSample,
   kSum,
   kMean,
   kVar,

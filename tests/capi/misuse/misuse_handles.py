@@ -90,6 +90,8 @@ OTHER_HANDLES = {
     ("htone_upsample_linear1d", "input"): "lines",
     ("htone_upsample_bilinear2d", "input"): "images",
     ("htone_upsample_bicubic2d", "input"): "images",
+    ("htone_grid_sample", "input"): "images",
+    ("htone_grid_sample", "grid"): "images",
     ("htone_conv1d", "input"): "lines",
     ("htone_conv1d", "weight"): "lines",
     ("htone_conv1d", "bias"): "bias",

@@ -154,6 +154,8 @@ OPERATIONS = {
     "scale_h": SIZE,
     "scale_w": SIZE,
     "align_corners": Values("0"),
+    ("htone_grid_sample", "mode"): Values("HTONE_GRID_MODE_BILINEAR", refuse(["-1", "3", "INT32_MAX"])),
+    "padding_mode": Values("HTONE_GRID_PADDING_ZEROS", refuse(["-1", "3", "INT32_MAX"])),
     "scale": Values("2.0", FINITE),
     "shape": Values("square", refuse(["negative_shape", "overflowing_shape"])),
     ("htone_keep", "handle"): Values("fixture.tensor", refuse(["numbers"], "INVALID_HANDLE")),

@@ -47,9 +47,17 @@ htone_status call_choose(Machine* machine) {
   return htone_topk(input, a, dim, is_set, flag(machine), &machine->made[0], &machine->made[1]);
 }
 
+static htone_status call_grid_sample(Machine* machine, htone_tensor* input) {
+  htone_tensor* grid = tensor_in(machine);
+  const htone_grid_mode mode = (htone_grid_mode)(byte(machine) % 4);
+  const htone_grid_padding padding_mode = (htone_grid_padding)(byte(machine) % 4);
+  return htone_grid_sample(input, grid, mode, padding_mode, flag(machine), &machine->made[0]);
+}
+
 htone_status call_resize(Machine* machine) {
-  const uint8_t choice = byte(machine) % 5;
+  const uint8_t choice = byte(machine) % 6;
   htone_tensor* input = tensor_in(machine);
+  if (choice == 5) return call_grid_sample(machine, input);
   const int64_t width = integer(machine), height = integer(machine);
   const int32_t align_corners = flag(machine);
   if (choice == 0) return htone_upsample_nearest1d(input, width, &machine->made[0]);

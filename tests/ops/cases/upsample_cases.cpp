@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "calls.h"
+#include "cubic_kernel.h"
 #include "ops/ops.h"
 
 namespace halftone {
@@ -24,13 +25,6 @@ struct Resize {
     return ops::upsample_bilinear2d(x, height, width, align_corners);
   }
 };
-
-// Keys's kernel with a = -3/4.
-long double cubic_kernel_at(long double distance) {
-  const long double x = std::fabs(distance), a = -0.75L;
-  if (x >= 2) return 0;
-  return x < 1 ? (a + 2) * x * x * x - (a + 3) * x * x + 1 : a * (x * x * x - 5 * x * x + 8 * x - 4);
-}
 
 // The weight of an element, which also stands for all elements outside of its end.
 double cubic_weight_at(const Resize& resize, int64_t i, int64_t size, int64_t p, int64_t count) {

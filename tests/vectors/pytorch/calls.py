@@ -329,6 +329,8 @@ CALLS["upsample_nearest1d"] = CALLS["upsample_nearest2d"] = interpolate("nearest
 CALLS["upsample_linear1d"] = interpolate("linear")
 CALLS["upsample_bilinear2d"] = interpolate("bilinear")
 CALLS["upsample_bicubic2d"] = interpolate("bicubic")
+CALLS["grid_sample"] = lambda x, s: F.grid_sample(*x, mode=s["mode"], padding_mode=s["padding_mode"],
+                                                  align_corners=s.get("align_corners", False))
 
 
 # Tables of dtypes: the result dtype of a binary operation for each pair, with elements of 1; "error" if it raises.

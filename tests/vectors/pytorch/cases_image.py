@@ -1,5 +1,7 @@
 """Images whose elements move: paddings as large as they may be, windows that overlap or leave gaps, volumes."""
-from case import INF, NAN, case, empty, error, leaf, tensor
+import itertools
+
+from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 LINE = [[[1.0, 2.0, 3.0, 4.0]]]
 IMAGE = [[[[1.0, 2.0, 3.0, 4.0], [8.0, 7.0, 6.0, 5.0], [9.0, NAN, -INF, 10.0]]]]
@@ -84,5 +86,48 @@ def volumes():
          upstream=[])
 
 
-for part in (paddings, shuffles, folds, volumes):
+# Inside, at the ends, between two elements, and outside by less and by more than the size.
+PLACES = [[0.3, -0.4], [-1.0, 1.0], [1.0, -1.0], [0.0, 0.0], [-1.6, 2.7], [0.9, -5.3]]
+DEPTHS = (0.2, -1.0, 1.0, 0.0, 1.7, -0.6)
+
+
+def grids():
+    pixels = [[[[1.0, 2.0, 4.0], [-1.0, 0.5, 8.0]]]]
+    deep = [place + [depth] for place, depth in zip(PLACES, DEPTHS)]
+    for mode, padding, corners in itertools.product(("bilinear", "nearest", "bicubic"),
+                                                    ("zeros", "border", "reflection"), (False, True)):
+        settings = {"mode": mode, "padding_mode": padding, "align_corners": corners}
+        name = f"grid_sample/{mode}, {padding}{', aligned corners' if corners else ''}"
+        case(name, "grid_sample", [leaf(pixels), leaf([[PLACES]])], attributes=settings, tolerance=1e-6, absolute=2e-5)
+        case(f"{name}, volume", "grid_sample", [leaf(VOLUME), leaf([[[deep]]])], attributes=settings, tolerance=1e-6,
+             absolute=4e-5)
+        case(f"{name}, one element", "grid_sample", [leaf([[[[2.0]]]]), leaf([[PLACES]])], attributes=settings,
+             tolerance=1e-6, absolute=4e-6)
+        # Reflections of far places depend on the last digit in FP32.
+        wild = [[x, 0.25] for x in (NAN, INF, -INF) + ((1e30, -3e9) if padding != "reflection" else ())]
+        case(f"{name}, special", "grid_sample", [tensor(pixels), tensor([[wild]])], attributes=settings,
+             tolerance=1e-6, absolute=1e-5,
+             **only(padding == "zeros" and mode != "nearest",
+                    differs="grid_sample with zeros at coordinates that are NaN or infinite",
+                    ours={"outputs": [tensor([[[[0.0] * len(wild)]]])]}))
+    settings = {"mode": "bilinear", "padding_mode": "zeros"}
+    for label, inputs in (("no batch", [empty(0, 1, 2, 3), empty(0, 2, 2, 2)]),
+                          ("no channels", [empty(1, 0, 2, 3), tensor([[PLACES]])]),
+                          ("no places", [tensor(pixels), empty(1, 0, 2, 2)]),
+                          ("no height", [empty(1, 1, 0, 3), tensor([[PLACES]])]),
+                          ("other batches", [tensor(pixels), tensor([[PLACES]] * 2)]),
+                          ("three coordinates", [tensor(pixels), tensor([[[[0.0, 0.0, 0.0]]]])]),
+                          ("without a batch dimension", [tensor(pixels[0]), tensor([PLACES])]),
+                          ("integers", [tensor([[[[1, 2]]]], "i32"), tensor([[PLACES]])])):
+        case(f"grid_sample/{label}", "grid_sample", inputs, attributes=settings)
+    case("grid_sample/two dtypes", "grid_sample", [tensor([[[[1.0, 2.0]]]], "bf16"), tensor([[[[0.25, 0.0]]]])],
+         attributes=settings, differs="lerp, is_close, prelu, grid_sample of two dtypes",
+         ours={"outputs": [tensor([[[[1.75]]]])]})
+    case("grid_sample/nearest, between two", "grid_sample",
+         [tensor([[[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]]]), tensor([[[[0.6666667, 0.0]]]])],
+         attributes={"mode": "nearest", "padding_mode": "zeros"}, differs="grid_sample, places",
+         ours={"outputs": [tensor([[[[5.0]]]])]})
+
+
+for part in (paddings, shuffles, folds, volumes, grids):
     part()

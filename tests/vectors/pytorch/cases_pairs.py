@@ -3,7 +3,7 @@ from case import INF, NAN, OF_INTEGERS, case, empty, leaf, tensor
 
 INTEGERS = ("i64", "i32", "i16", "i8")
 WHOLE = ("fmod", "remainder", "floor_divide")
-OF_TWO_DTYPES = "lerp, is_close, prelu of two dtypes"
+OF_TWO_DTYPES = "lerp, is_close, prelu, grid_sample of two dtypes"
 
 
 def grid(values, others):

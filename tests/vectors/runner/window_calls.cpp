@@ -1,4 +1,6 @@
 // Pooling, convolution and images of another size.
+#include <map>
+
 #include "runner/operation_calls.h"
 
 namespace vectors {
@@ -146,6 +148,17 @@ auto resizing(Resize2 function) {
   };
 }
 
+Tensors grid_sample(const Call& call) {
+  static const std::map<std::string, htone_grid_mode> modes = {{"bilinear", HTONE_GRID_MODE_BILINEAR},
+                                                               {"nearest", HTONE_GRID_MODE_NEAREST},
+                                                               {"bicubic", HTONE_GRID_MODE_BICUBIC}};
+  static const std::map<std::string, htone_grid_padding> paddings = {{"zeros", HTONE_GRID_PADDING_ZEROS},
+                                                                     {"border", HTONE_GRID_PADDING_BORDER},
+                                                                     {"reflection", HTONE_GRID_PADDING_REFLECTION}};
+  return results(compute(htone_grid_sample, call.inputs[0], call.inputs[1], modes.at(call.settings.at("mode")),
+                         paddings.at(call.settings.at("padding_mode")), align_corners(call)));
+}
+
 }  // namespace
 
 Calls window_calls() {
@@ -162,6 +175,7 @@ Calls window_calls() {
           {"upsample_linear1d", upsample_linear1d},
           {"upsample_bilinear2d", resizing(htone_upsample_bilinear2d)},
           {"upsample_bicubic2d", resizing(htone_upsample_bicubic2d)},
+          {"grid_sample", grid_sample},
           {"max_pool3d", pooling(htone_max_pool3d)},
           {"avg_pool3d", pooling(htone_avg_pool3d)},
           {"unfold", unfold},

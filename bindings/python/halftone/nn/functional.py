@@ -1,6 +1,8 @@
 """Operations of networks with PyTorch's names and arguments."""
 
 from .. import halftone as _generated
+from .grid_functions import *  # noqa: F403
+from .grid_functions import __all__ as _grids
 from .image_functions import *  # noqa: F403
 from .image_functions import __all__ as _images
 from .loss_functions import *  # noqa: F403
@@ -134,4 +136,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 __all__ = sorted({name for name, value in globals().items()
-                  if callable(value) and not name.startswith("_")} | set(_images) | set(_losses))
+                  if callable(value) and not name.startswith("_")} | set(_grids) | set(_images) | set(_losses))
