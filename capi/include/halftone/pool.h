@@ -66,13 +66,13 @@ HTONE_API htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, c
 
 /** Returns the largest element of each window of an image: as htone_max_pool1d along both height and width.
  *
- * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, h, w], float or u8; n may be 0; borrowed.
  * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
  * @param[in] options optional; NULL means the defaults. Padding is never the maximum.
  * @param[out] out [n, c, oh, ow], sizes as those of htone_max_pool1d; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact; gradients of overlapping windows are summed in FP32 (f64: double).
+ * @precision exact; u8 has no gradient; gradients of overlapping windows are summed in FP32 (f64: double).
  * @since 0.1
  */
 HTONE_API htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,

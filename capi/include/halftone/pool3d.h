@@ -51,7 +51,7 @@ HTONE_EXPORT htone_status htone_pool3d_options_init(htone_pool3d_options* option
 
 /** Returns the largest element of each window of a volume: as htone_max_pool1d along depth, height and width.
  *
- * @param[in] input [n, c, d, h, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, d, h, w], float or u8; n may be 0; borrowed.
  * @param[in] kernel_d,kernel_h,kernel_w the window's sizes, at least 1.
  * @param[in] options optional; NULL means the defaults. Padding is never the maximum.
  * @param[out] out [n, c, od, oh, ow], sizes as those of htone_max_pool1d; dtype of input; owned by the caller.

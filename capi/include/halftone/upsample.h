@@ -20,12 +20,13 @@ extern "C" {
 
 /** Resizes lines by copying elements: element x of the result is element floor(x * w / result_w) of the input.
  *
- * @param[in] input [n, c, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, w], float or u8; n may be 0; borrowed.
  * @param[in] result_w 1 to 2^31 - 1; may be smaller than w.
  * @param[out] out [n, c, result_w]; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact; gradients that meet add up in FP32 (f64: double), in the order of the result's elements.
+ *   u8 has no gradient.
  * @source torch.nn.functional.interpolate with a size and mode "nearest", which divides in FP32.
  * @since 0.1
  */
@@ -33,12 +34,13 @@ HTONE_API htone_status htone_upsample_nearest1d(htone_tensor* input, int64_t res
 
 /** Resizes images by copying elements: as htone_upsample_nearest1d along both height and width.
  *
- * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, h, w], float or u8; n may be 0; borrowed.
  * @param[in] result_h,result_w 1 to 2^31 - 1; may be smaller than h and w.
  * @param[out] out [n, c, result_h, result_w]; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact; gradients that meet add up in FP32 (f64: double), in the order of the result's elements.
+ *   u8 has no gradient.
  * @source torch.nn.functional.interpolate with a size and mode "nearest", which divides in FP32.
  * @since 0.1
  */
@@ -64,13 +66,14 @@ HTONE_API htone_status htone_upsample_linear1d(htone_tensor* input, int64_t resu
 
 /** Resizes images by linear interpolation along both height and width.
  *
- * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, h, w], float or u8; n may be 0; borrowed.
  * @param[in] result_h,result_w 1 to 2^31 - 1; may be smaller than h and w.
  * @param[in] align_corners as in htone_upsample_linear1d, along both height and width.
  * @param[out] out [n, c, result_h, result_w]; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact places, products and sums in FP32 (f64: double), one rounding; gradients likewise.
+ *   u8: rounded to the nearest number, of two to the larger one, and bounded to [0, 255]; no gradient.
  * @source torch.nn.functional.interpolate with a size and mode "bilinear".
  * @since 0.1
  */
@@ -79,7 +82,7 @@ HTONE_API htone_status htone_upsample_bilinear2d(htone_tensor* input, int64_t re
 
 /** Resizes images by cubic convolution of the four nearest elements along both height and width, with a = -3/4.
  *
- * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] input [n, c, h, w], float or u8; n may be 0; borrowed.
  * @param[in] result_h,result_w 1 to 2^31 - 1; may be smaller than h and w.
  * @param[in] align_corners as in htone_upsample_linear1d, along both height and width, but a place may be below 0;
  *   elements outside of the image are its nearest ones.
@@ -88,6 +91,7 @@ HTONE_API htone_status htone_upsample_bilinear2d(htone_tensor* input, int64_t re
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision weights in double, products and sums in FP32 (f64: double), one rounding; gradients likewise.
+ *   u8: rounded to the nearest number, of two to the larger one, and bounded to [0, 255]; no gradient.
  * @source Keys, IEEE Transactions on Acoustics, Speech and Signal Processing 29 (1981);
  *   torch.nn.functional.interpolate with a size and mode "bicubic".
  * @since 0.1

@@ -1,5 +1,6 @@
 #include "core/error.h"
 #include "ops/dispatch/record.h"
+#include "ops/pool/byte_images.h"
 #include "ops/pool/pool_call.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -76,7 +77,7 @@ Tensor max_pool1d(const Tensor& input, const PoolOptions& options) {
 }
 
 Tensor max_pool2d(const Tensor& input, const PoolOptions& options) {
-  return maximum(windowed_call(Op::kMaxPool2d, 2, input, options));
+  return with_bytes(input, [&](const Tensor& x) { return maximum(windowed_call(Op::kMaxPool2d, 2, x, options)); });
 }
 
 Tensor adaptive_max_pool1d(const Tensor& input, int64_t result_w) {

@@ -9,6 +9,7 @@
 #include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/wide_operand.h"
+#include "ops/pool/byte_images.h"
 #include "ops/pool/pool.h"
 #include "ops/pool/pool_call.h"
 #include "ops/shape/shape.h"
@@ -87,9 +88,11 @@ void require_pool3d_options(const Pool3dOptions& options) {
 }
 
 Tensor max_pool3d(const Tensor& input, const Pool3dOptions& options) {
-  const Tensor x = volumes_of(Op::kMaxPool3d, input);
-  const WithoutAutocast parts;
-  return without_batch(input, pooled(max_pool2d, x, options, shape_of_pooled_volumes(x, options)));
+  return with_bytes(input, [&](const Tensor& volumes) {
+    const Tensor x = volumes_of(Op::kMaxPool3d, volumes);
+    const WithoutAutocast parts;
+    return without_batch(volumes, pooled(max_pool2d, x, options, shape_of_pooled_volumes(x, options)));
+  });
 }
 
 // 16-bit averages of images stay in FP32 until they are averaged.

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "ops/dispatch/record.h"
+#include "ops/pool/byte_images.h"
 #include "ops/pool/pool_call.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -56,28 +57,33 @@ Tensor upsample(const PoolCall& call, const Resampling& resampling) {
   return result;
 }
 
+Tensor upsample_image(Op op, const Tensor& input, int64_t result_h, int64_t result_w, const Resampling& resampling) {
+  return with_bytes(input,
+                    [&](const Tensor& x) { return upsample(adaptive_call(op, x, result_h, result_w), resampling); });
+}
+
 }  // namespace
 
 Tensor upsample_nearest1d(const Tensor& input, int64_t result_w) {
-  return upsample(adaptive_call(Op::kUpsampleNearest1d, input, result_w), {ResampleMode::kNearest});
-}
-
-Tensor upsample_nearest2d(const Tensor& input, int64_t result_h, int64_t result_w) {
-  return upsample(adaptive_call(Op::kUpsampleNearest2d, input, result_h, result_w), {ResampleMode::kNearest});
+  return with_bytes(input, [&](const Tensor& x) {
+    return upsample(adaptive_call(Op::kUpsampleNearest1d, x, result_w), {ResampleMode::kNearest});
+  });
 }
 
 Tensor upsample_linear1d(const Tensor& input, int64_t result_w, bool align_corners) {
   return upsample(adaptive_call(Op::kUpsampleLinear1d, input, result_w), {ResampleMode::kLinear, align_corners});
 }
 
+Tensor upsample_nearest2d(const Tensor& input, int64_t result_h, int64_t result_w) {
+  return upsample_image(Op::kUpsampleNearest2d, input, result_h, result_w, {ResampleMode::kNearest});
+}
+
 Tensor upsample_bilinear2d(const Tensor& input, int64_t result_h, int64_t result_w, bool align_corners) {
-  return upsample(adaptive_call(Op::kUpsampleBilinear2d, input, result_h, result_w),
-                  {ResampleMode::kLinear, align_corners});
+  return upsample_image(Op::kUpsampleBilinear2d, input, result_h, result_w, {ResampleMode::kLinear, align_corners});
 }
 
 Tensor upsample_bicubic2d(const Tensor& input, int64_t result_h, int64_t result_w, bool align_corners) {
-  return upsample(adaptive_call(Op::kUpsampleBicubic2d, input, result_h, result_w),
-                  {ResampleMode::kCubic, align_corners});
+  return upsample_image(Op::kUpsampleBicubic2d, input, result_h, result_w, {ResampleMode::kCubic, align_corners});
 }
 
 }  // namespace halftone::ops

@@ -1,6 +1,8 @@
 // Short functions that make common kinds of cases. Used from one thread.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ops/op_case.h"
@@ -52,6 +54,26 @@ inline OpCase of_one_image(OpCase given, std::vector<Shapes> shapes) {
   };
   return with_fewer_dimensions(std::move(given), "of one image", std::move(shapes), batch,
                                [](const Shapes&, const Shape& out) { return Shape(out.begin() + 1, out.rank() - 1); });
+}
+
+inline DType as_byte(DType) { return DType::kU8; }
+
+// Images of u8, which are rounded to the nearest number, of two to the larger one. No place may be so near to the
+// middle of two that FP32 does not tell on which side it is.
+inline OpCase of_bytes(OpCase given, std::vector<Shapes> shapes) {
+  given.what = "of bytes";
+  given.inputs = {
+      {[](std::mt19937& random, const Shapes&, int64_t) { return static_cast<double>(random() % 256); }, DType::kU8}};
+  given.shapes = std::move(shapes);
+  given.results = {as_byte};
+  given.is_exact = true;
+  given.reference = [of_floats = given.reference](const Arrays& in) {
+    Arrays out = of_floats(in);
+    for (double& value : out[0].values) value = std::min(std::max(std::floor(value + 0.5), 0.0), 255.0);
+    out[0].slack.clear();
+    return out;
+  };
+  return given;
 }
 
 // function(x) for every element. `slack_of(x, function(x))` gives the error bound if it is larger than that of one

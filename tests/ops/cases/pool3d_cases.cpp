@@ -107,6 +107,7 @@ std::vector<OpCase> pool3d_cases() {
   return {pool3d_case(Op::kMaxPool3d, "strided", kBlocks, largest),
           pool3d_case(Op::kMaxPool3d, "dilated, cut", cut(kDilatedBlocks), largest),
           of_single_elements(Op::kMaxPool3d, largest),
+          of_bytes(pool3d_case(Op::kMaxPool3d, "", kBlocks, largest), {{{1, 3, 5, 5, 7}}, {{0, 1, 5, 5, 7}}}),
           of_one_image(pool3d_case(Op::kMaxPool3d, "", kBlocks, largest), {{{3, 5, 5, 7}}}),
           pool3d_case(Op::kAvgPool3d, "with padding", kBlocks, average_with_borders),
           pool3d_case(Op::kAvgPool3d, "with padding, cut", cut(kBlocks), average_with_borders),

@@ -185,6 +185,7 @@ std::vector<OpCase> pool_cases() {
       pool_case(Op::kMaxPool2d, "strided", ops::max_pool2d, kImage, largest_of),
       pool_case(Op::kMaxPool2d, "side by side", ops::max_pool2d, kPairs, largest_of),
       pool_case(Op::kMaxPool2d, "dilated", ops::max_pool2d, kDilatedImage, largest_of),
+      of_bytes(pool_case(Op::kMaxPool2d, "", ops::max_pool2d, kImage, largest_of), {{{0, 2, 5, 5}}, {{1, 3, 5, 7}}}),
       pool_case(Op::kMaxPool2d, "cut", ops::max_pool2d, with_cut_windows(kDilatedImage), largest_of),
       single_case(Op::kMaxPool2d, ops::max_pool2d, largest_of),
       pool_case(Op::kAvgPool1d, "with padding", ops::avg_pool1d, kLine, average_with_padding),

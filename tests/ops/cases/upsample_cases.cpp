@@ -109,7 +109,11 @@ std::vector<OpCase> upsample_cases() {
           resize_case("to a taller image", {bicubic2d, 11, 3, true}),
           resize_case("to a wider image", {bicubic2d, 2, 301, true}),
           resize_case("with aligned corners", {bicubic2d, 9, 4, true, true}),
-          resize_case("with aligned corners to one element", {bicubic2d, 1, 1, true, true})};
+          resize_case("with aligned corners to one element", {bicubic2d, 1, 1, true, true}),
+          of_bytes(resize_case("", {nearest1d, 1, 16}), {{{0, 2, 5}}, {{3, 5, 7}}}),
+          of_bytes(resize_case("", {nearest2d, 11, 3}), {{{0, 2, 5, 5}}, {{1, 3, 5, 7}}}),
+          of_bytes(resize_case("", {bilinear2d, 3, 14, true}), {{{0, 2, 6, 7}}, {{5, 3, 6, 7}}}),
+          of_bytes(resize_case("", {bicubic2d, 10, 14, true}), {{{0, 2, 5, 7}}, {{1, 3, 5, 7}}})};
 }
 
 }  // namespace halftone

@@ -9,6 +9,12 @@ LARGE = "norms of numbers beyond 1e19"
 LINE = [[[1.0, 5.0, 2.0, 4.0, 3.0]]]
 IMAGE = [[[[1.0, 2.0, 3.0, 4.0], [8.0, 7.0, 6.0, 5.0], [9.0, 9.0, 9.0, 9.0]]]]
 
+BYTES = [[[[0, 200, 255], [11, 90, 3]]]]
+LARGER_BYTES = [[[[0, 50, 150, 214, 241, 255], [3, 45, 130, 177, 187, 192], [8, 36, 90, 105, 79, 66],
+                  [11, 31, 70, 68, 25, 3]]]]
+CUBIC_BYTES = [[[[0, 45, 156, 250, 255, 255], [0, 41, 134, 198, 199, 200], [0, 35, 97, 114, 76, 54],
+                 [5, 31, 74, 62, 2, 0]]]]
+
 
 def one(kernel, **others):
     return {"kernel": [kernel], **others}
@@ -36,7 +42,10 @@ def pools():
         case(f"{name}/special", name, [leaf([[[NAN, 1.0, INF, -INF, -INF, -INF, NAN, NAN]]])],
              attributes=one(2, stride_w=1))
         case(f"{name}/integers", name, [tensor([[[1, 2, 3, 4]]], "i32")], attributes=one(2))
+        case(f"{name}/u8", name, [tensor([[[1, 2, 3, 4]]], "u8")], attributes=one(2))
         name = f"{kind}_pool2d"
+        case(f"{name}/u8", name, [tensor(BYTES, "u8")], attributes=two(2, 2, stride_w=1))
+        case(f"{kind}_pool3d/u8", f"{kind}_pool3d", [tensor([BYTES], "u8")], attributes={"kernel": [1, 2, 2]})
         for label, attributes in (
                 ("padding", two(2, 2, stride_h=2, stride_w=2, padding_h=1, padding_w=1)),
                 ("ceil", two(2, 3, stride_h=2, stride_w=3, ceil_mode=True)),
@@ -66,6 +75,8 @@ def adaptive():
                  attributes={"result": [size]}, tolerance=2e-7)
         case(f"adaptive_{kind}_pool2d/3 by 4 to 2 by 3", f"adaptive_{kind}_pool2d", [leaf(IMAGE)],
              attributes={"result": [2, 3]}, tolerance=2e-7)
+        case(f"adaptive_{kind}_pool2d/u8", f"adaptive_{kind}_pool2d", [tensor(BYTES, "u8")],
+             attributes={"result": [1, 2]})
         case(f"adaptive_{kind}_pool1d/special", f"adaptive_{kind}_pool1d", [leaf([[[NAN, 1.0, INF, -INF, -INF]]])],
              attributes={"result": [3]})
         case(f"adaptive_{kind}_pool1d/no batch", f"adaptive_{kind}_pool1d",
@@ -155,6 +166,17 @@ def sizes():
     case("upsample_nearest1d/2 to 82", "upsample_nearest1d", [tensor([[[1.0, 2.0]]])], attributes={"result": [82]},
          differs="upsample_nearest1d, upsample_nearest2d, places",
          ours={"outputs": [tensor([[[1.0] * 41 + [2.0] * 41]])]})
+    for name, given, result in (("upsample_nearest1d", [[[0, 200, 255]]], [5]),
+                                ("upsample_linear1d", [[[0, 200, 255]]], [5]),
+                                ("upsample_nearest2d", BYTES, [1, 7]), ("upsample_bilinear2d", BYTES, [2, 1]),
+                                ("upsample_bicubic2d", BYTES, [2, 2])):
+        case(f"{name}/u8", name, [tensor(given, "u8")], attributes={"result": result})
+        case(f"{name}/integers", name, [tensor(given, "i32")], attributes={"result": result})
+    row = "upsample_bilinear2d, upsample_bicubic2d of u8"
+    case("upsample_bilinear2d/u8, both dimensions", "upsample_bilinear2d", [tensor(BYTES, "u8")],
+         attributes={"result": [4, 6]}, differs=row, ours={"outputs": [tensor(LARGER_BYTES, "u8")]})
+    case("upsample_bicubic2d/u8, both dimensions", "upsample_bicubic2d", [tensor(BYTES, "u8")],
+         attributes={"result": [4, 6]}, differs=row, ours={"outputs": [tensor(CUBIC_BYTES, "u8")]})
     for name, result in (("upsample_nearest1d", [2]), ("upsample_linear1d", [2])):
         case(f"{name}/no batch", name, [empty(0, 1, 3)], attributes={"result": result})
         case(f"{name}/no length", name, [empty(1, 1, 0)], attributes={"result": result})
