@@ -1,8 +1,6 @@
 #include "nn/recompute.h"
 
 #include <algorithm>
-#include <cstring>
-#include <unordered_set>
 #include <utility>
 
 #include "autograd/recompute.h"
@@ -10,7 +8,6 @@
 #include "autograd/scope.h"
 #include "autograd/weights/weights.h"
 #include "core/error.h"
-#include "core/text/glob.h"
 #include "ops/dispatch/autocast.h"
 
 namespace halftone::nn {
@@ -35,7 +32,8 @@ class ModuleRegion final : public RecomputeRegion {
         path_(scope().layer->path()),
         output_count_(output_count),
         policy_(Ref<const AutocastPolicy>::share(scope().autocast)),
-        policy_changes_(policy_ ? policy_->changes() : 0) {
+        policy_changes_(policy_ ? policy_->changes() : 0),
+        recipe_(Ref<const OwnRecipe>::share(scope().recipe)) {
     for (const Tensor& input : inputs) inputs_.push_back(input_of(input));
     for (const Module* each : module.all()) keep(*each);
   }
@@ -67,6 +65,7 @@ class ModuleRegion final : public RecomputeRegion {
 
   void run_again() const override {
     scope().autocast = policy_.get();  // the caller sets the modes back
+    scope().recipe = recipe_.get();
     const Modes modes(modes_);
     std::vector<Tensor> inputs, outputs(output_count_);
     for (const Input& input : inputs_) inputs.push_back(repeated(input));
@@ -151,6 +150,7 @@ class ModuleRegion final : public RecomputeRegion {
   const size_t output_count_;
   const Ref<const AutocastPolicy> policy_;
   const uint64_t policy_changes_;
+  const Ref<const OwnRecipe> recipe_;
   std::vector<Input> inputs_;
   std::vector<Weights> weights_;
   std::vector<SavedTensor> buffers_;
@@ -164,50 +164,16 @@ void Module::forward_in_region(std::span<const Tensor> inputs, std::span<Tensor>
   pass.complete();
 }
 
-namespace {
-
-class RuleWalk {
- public:
-  explicit RuleWalk(const RecomputeRule& rule) : rule_(rule) {}
-
-  void visit(const std::string& path, Module& module) {
-    if (!met_.insert(&module).second) return;
-    if (fits(path, module)) mark(module);
-    for (size_t i = 0; const Module* child = module.child(i); ++i) {
-      const std::string name = module.child_name(i);
-      // Children are shared parts of a module that the caller may change.
-      visit(path.empty() ? name : path + "." + name, const_cast<Module&>(*child));
-    }
-  }
-  int64_t changed() const noexcept { return changed_; }
-
- private:
-  bool fits(const std::string& path, const Module& module) const {
-    return (rule_.path == nullptr || matches_glob(rule_.path, path.c_str())) &&
-           (rule_.kind == nullptr || std::strcmp(rule_.kind, module.kind()) == 0);
-  }
-
-  void mark(Module& module) {
-    const bool is_chosen = rule_.every == 0 || fitting_ % rule_.every == 0;
-    ++fitting_;
-    if (!is_chosen) return;
-    module.set_recompute(rule_.every > 0);
-    ++changed_;
-  }
-
-  const RecomputeRule& rule_;
-  std::unordered_set<const Module*> met_;
-  int64_t fitting_ = 0;
-  int64_t changed_ = 0;
-};
-
-}  // namespace
-
 int64_t set_recompute(Module& module, const RecomputeRule& rule) {
-  module.contents();  // refuses what is too deep or has too many paths
-  RuleWalk walk(rule);
-  walk.visit("", module);
-  return walk.changed();
+  int64_t fitting = 0, changed = 0;
+  for_each_match(module, rule.match, [&](Module& fits) {
+    const bool is_chosen = rule.every == 0 || fitting % rule.every == 0;
+    ++fitting;
+    if (!is_chosen) return;
+    fits.set_recompute(rule.every > 0);
+    ++changed;
+  });
+  return changed;
 }
 
 }  // namespace halftone::nn

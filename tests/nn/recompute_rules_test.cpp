@@ -157,7 +157,7 @@ TEST_F(RecomputeRulesTest, HooksOfTheInsideRunAgainAndThoseOfTheMarkedModuleDoNo
 
 TEST_F(RecomputeRulesTest, ModesAndGeneratorAreThoseOfTheForward) {
   const Ref<Module> model = mlp();
-  set_recompute(*model, {.path = ""});
+  set_recompute(*model, {.match = {.path = ""}});
   context().set_generator(kRoomSeed, 10);
   run_backward(loss_of(model->run(noise({5, 6}))), {}, false);
   const std::vector<double> expected = gradient_of(*model->parameters()[0].parameter);
@@ -174,7 +174,7 @@ TEST_F(RecomputeRulesTest, ModesAndGeneratorAreThoseOfTheForward) {
 
 TEST_F(RecomputeRulesTest, A38_WritesBetweenForwardAndBackwardAreRefused) {
   const Ref<Module> model = mlp();
-  set_recompute(*model, {.path = "0"});
+  set_recompute(*model, {.match = {.path = "0"}});
   const auto loss_then = [&](const auto& write) {
     const Tensor x = noise({5, 6});
     const Tensor loss = loss_of(model->run(x));
@@ -201,7 +201,7 @@ TEST_F(RecomputeRulesTest, A38_WritesBetweenForwardAndBackwardAreRefused) {
 TEST_F(RecomputeRulesTest, RunningStatisticsThatTheForwardReadMustNotChange) {
   const Ref<Module> model = cnn();
   model->set_training(false);
-  set_recompute(*model, {.path = ""});
+  set_recompute(*model, {.match = {.path = ""}});
   const Tensor loss = loss_of(model->run(noise({4, 2, 12, 12})));
   fill(model->buffers()[0].tensor, 1.0);
   expect_refused(loss, "a tensor of shape [4], which was written");
@@ -210,7 +210,7 @@ TEST_F(RecomputeRulesTest, RunningStatisticsThatTheForwardReadMustNotChange) {
 TEST_F(RecomputeRulesTest, AChangedAutocastPolicyIsRefused) {
   const Ref<AutocastPolicy> policy = make_ref<AutocastPolicy>(DType::kBF16);
   const Ref<Module> model = mlp();
-  set_recompute(*model, {.path = "1"});
+  set_recompute(*model, {.match = {.path = "1"}});
   const Tensor loss = forward(*model, noise({5, 6}), policy.get());
   policy->set(Op::kLinear, AutocastClass::kFp32);
   expect_refused(loss, "the autocast policy was changed after the forward of layer 1 (sequential)");
@@ -313,7 +313,7 @@ TEST_F(RecomputeRulesTest, AnErrorOfTheSecondForwardNamesItsLayerAndLeavesAllUsa
 
 TEST_F(RecomputeRulesTest, A38_NoFailingAllocationLosesMemoryOrChangesALaterStep) {
   const Ref<Module> model = mlp();
-  set_recompute(*model, {.path = "?", .kind = "sequential"});
+  set_recompute(*model, {.match = {.path = "?", .kind = "sequential"}});
   const auto zero_grad = [&] {
     for (const NamedParameter& named : model->parameters()) named.parameter->zero_grad();
   };
@@ -350,7 +350,7 @@ TEST_F(RecomputeRulesTest, A38_NoFailingAllocationLosesMemoryOrChangesALaterStep
 
 TEST_F(RecomputeRulesTest, CopiesKeepTheMarks) {
   const Ref<Module> model = gpt(2);
-  set_recompute(*model, {.path = "h.1"});
+  set_recompute(*model, {.match = {.path = "h.1"}});
   const Ref<Module> copy = copy_of(*model);
   EXPECT_TRUE(copy->find("h.1")->recomputes());
   EXPECT_FALSE(copy->find("h.0")->recomputes());
@@ -365,17 +365,17 @@ TEST_F(RecomputeRulesTest, RulesMarkByPathKindAndPeriod) {
     }
     return blocks;
   };
-  EXPECT_EQ(set_recompute(*model, {.kind = "transformer_block", .every = 2}), 3);
+  EXPECT_EQ(set_recompute(*model, {.match = {.kind = "transformer_block"}, .every = 2}), 3);
   EXPECT_EQ(marked(), (std::vector<int>{0, 2, 4}));
-  EXPECT_EQ(set_recompute(*model, {.path = "h.1"}), 1);
+  EXPECT_EQ(set_recompute(*model, {.match = {.path = "h.1"}}), 1);
   EXPECT_EQ(marked(), (std::vector<int>{0, 1, 2, 4}));
-  EXPECT_EQ(set_recompute(*model, {.path = "h.?", .kind = "transformer_block", .every = 0}), 5);
+  EXPECT_EQ(set_recompute(*model, {.match = {.path = "h.?", .kind = "transformer_block"}, .every = 0}), 5);
   EXPECT_EQ(marked(), std::vector<int>());
-  EXPECT_EQ(set_recompute(*model, {.path = "*.attn"}), 5);
+  EXPECT_EQ(set_recompute(*model, {.match = {.path = "*.attn"}}), 5);
   EXPECT_TRUE(model->find("h.3.attn")->recomputes());
-  EXPECT_EQ(set_recompute(*model, {.path = "nowhere"}), 0);
+  EXPECT_EQ(set_recompute(*model, {.match = {.path = "nowhere"}}), 0);
   const Ref<Module> shared = make_ref<Tanh>();
-  EXPECT_EQ(set_recompute(*chain({shared, shared, make_ref<Tanh>()}), {.kind = "tanh"}), 2);
+  EXPECT_EQ(set_recompute(*chain({shared, shared, make_ref<Tanh>()}), {.match = {.kind = "tanh"}}), 2);
 }
 
 }  // namespace

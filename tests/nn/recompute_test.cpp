@@ -33,8 +33,8 @@ class RecomputeEqualTest : public RecomputeTest {
       for (const auto& [name, gradient] : expected.gradients) EXPECT_FALSE(gradient.empty()) << name;
       for (const Marking& marking : markings) {
         const StepResult actual = step(model, input, &marking, policy, scale);
-        EXPECT_TRUE(actual == expected) << (marking.rule.kind != nullptr ? marking.rule.kind : "any kind") << " every "
-                                        << marking.rule.every;
+        EXPECT_TRUE(actual == expected) << (marking.rule.match.kind != nullptr ? marking.rule.match.kind : "any kind")
+                                        << " every " << marking.rule.every;
       }
     }
   }
@@ -42,26 +42,32 @@ class RecomputeEqualTest : public RecomputeTest {
 
 TEST_F(RecomputeEqualTest, AnMlpWithDropoutTrainsAlike) {
   expect_equal(*mlp(), noise({5, 6}),
-               {{{.path = "?", .kind = "sequential"}, 2}, {{.path = "1"}, 1}, {{.path = ""}, 1}, {{}, 14}});
+               {{{.match = {.path = "?", .kind = "sequential"}}, 2},
+                {{.match = {.path = "1"}}, 1},
+                {{.match = {.path = ""}}, 1},
+                {{}, 14}});
 }
 
 TEST_F(RecomputeEqualTest, ACnnWithBatchNormTrainsAlikeAndCountsItsBatchesOnce) {
   const Ref<Module> model = cnn();
   expect_equal(*model, noise({4, 2, 12, 12}),
-               {{{.path = "?", .kind = "sequential"}, 2}, {{.kind = "batch_norm2d"}, 2}, {{.path = ""}, 1}, {{}, 13}});
+               {{{.match = {.path = "?", .kind = "sequential"}}, 2},
+                {{.match = {.kind = "batch_norm2d"}}, 2},
+                {{.match = {.path = ""}}, 1},
+                {{}, 13}});
   const Ref<Module> copy = copy_of(*model);
-  set_recompute(*copy, {.path = ""});
+  set_recompute(*copy, {.match = {.path = ""}});
   run_backward(forward(*copy, noise({4, 2, 12, 12}), nullptr), {}, false);
   EXPECT_EQ(values(copy->buffers()[2].tensor), std::vector<double>{1});
 }
 
 TEST_F(RecomputeEqualTest, AGptTrainsAlikeWithAllPolicies) {
-  const std::vector<Marking> markings = {{{.kind = "transformer_block"}, 3},
-                                         {{.kind = "transformer_block", .every = 2}, 2},
-                                         {{.kind = "multihead_attention"}, 3},
-                                         {{.kind = "feed_forward"}, 3},
-                                         {{.path = "h.1"}, 1},
-                                         {{.path = ""}, 1}};
+  const std::vector<Marking> markings = {{{.match = {.kind = "transformer_block"}}, 3},
+                                         {{.match = {.kind = "transformer_block"}, .every = 2}, 2},
+                                         {{.match = {.kind = "multihead_attention"}}, 3},
+                                         {{.match = {.kind = "feed_forward"}}, 3},
+                                         {{.match = {.path = "h.1"}}, 1},
+                                         {{.match = {.path = ""}}, 1}};
   expect_equal(*gpt(3), tokens(), markings);
   expect_equal(*llama_like(3), tokens(), markings);
 }
@@ -71,7 +77,8 @@ TEST_F(RecomputeEqualTest, ARecurrentLayerTrainsAlike) {
   for (const CellKind cell : {CellKind::kLstm, CellKind::kGru}) {
     const Ref<Module> layer = make_ref<Recurrent>(
         device(), RecurrentOptions{.cell = cell, .input_size = 3, .hidden_size = 4, .num_layers = 2, .dropout = 0.3});
-    expect_equal(*chain({layer, linear(4, 2)}), noise({2, 5, 3}), {{{.path = "0"}, 1}, {{.path = ""}, 1}});
+    expect_equal(*chain({layer, linear(4, 2)}), noise({2, 5, 3}),
+                 {{{.match = {.path = "0"}}, 1}, {{.match = {.path = ""}}, 1}});
   }
 }
 
@@ -80,7 +87,7 @@ TEST_F(RecomputeEqualTest, GradientsAddUpOverSeveralBackwards) {
     const Ref<Module> model = gpt(2);
     context().set_generator(kRoomSeed, 50);
     const Ref<Module> copy = copy_of(*model);
-    if (marks) set_recompute(*copy, {.kind = "transformer_block"});
+    if (marks) set_recompute(*copy, {.match = {.kind = "transformer_block"}});
     Tensor loss;
     for (int round = 0; round < 3; ++round) {
       loss = forward(*copy, tokens(), nullptr);
@@ -98,7 +105,7 @@ TEST_F(RecomputeEqualTest, GradientsAddUpOverSeveralBackwards) {
 TEST_F(RecomputeEqualTest, GradientsOfChosenTensorsAreAlikeAndLeaveNothingBehind) {
   const Ref<Module> model = mlp();
   const auto gradients = [&](bool marks) {
-    set_recompute(*model, {.path = "?", .kind = "sequential", .every = marks ? 1 : 0});
+    set_recompute(*model, {.match = {.path = "?", .kind = "sequential"}, .every = marks ? 1 : 0});
     context().set_generator(kRoomSeed, 10);
     const Tensor input = noise({5, 6});
     set_requires_grad(input, true);
@@ -121,7 +128,7 @@ TEST_F(RecomputeEqualTest, GradientsOfChosenTensorsAreAlikeAndLeaveNothingBehind
 TEST_F(RecomputeEqualTest, TiedWeightsGatherTheGradientsOfAllPlaces) {
   const Ref<Module> shared = chain({linear(6, 6), make_ref<Tanh>()});
   const Ref<Module> model = chain({shared, make_ref<Dropout>(0.5), shared, shared});
-  expect_equal(*model, noise({5, 6}), {{{.path = "0"}, 1}, {{.path = ""}, 1}});
+  expect_equal(*model, noise({5, 6}), {{{.match = {.path = "0"}}, 1}, {{.match = {.path = ""}}, 1}});
 }
 
 // Hooks on the input of a block and on a tensor inside, added by the forward: those of the second forward are not
@@ -129,7 +136,7 @@ TEST_F(RecomputeEqualTest, TiedWeightsGatherTheGradientsOfAllPlaces) {
 TEST_F(RecomputeEqualTest, HooksSeeTheSameGradients) {
   const Ref<Module> model = mlp();
   const auto seen = [&](bool marks) {
-    set_recompute(*model, {.path = "?", .kind = "sequential", .every = marks ? 1 : 0});
+    set_recompute(*model, {.match = {.path = "?", .kind = "sequential"}, .every = marks ? 1 : 0});
     context().set_generator(kRoomSeed, 10);
     std::vector<double> all;
     std::vector<Ref<Hook>> hooks;
@@ -162,7 +169,7 @@ TEST_F(RecomputeEqualTest, AReleasedModelIsThereForItsBackward) {
   const Ref<Module> model = mlp();
   const StepResult expected = step(*model, noise({5, 6}), nullptr, nullptr, 1.0);
   Ref<Module> copy = copy_of(*model);
-  set_recompute(*copy, {.path = "?"});
+  set_recompute(*copy, {.match = {.path = "?"}});
   std::vector<NamedParameter> parameters = copy->parameters();
   context().set_generator(kRoomSeed, 1000);
   const Tensor loss = forward(*copy, noise({5, 6}), nullptr);
@@ -186,7 +193,7 @@ class RecomputeMemoryTest : public RecomputeTest {
     options.attention.width = 64;
     options.hidden = 256;
     const Ref<Module> model = make_ref<Transformer>(device(), options);
-    if (rule.kind != nullptr) set_recompute(*model, rule);
+    if (rule.match.kind != nullptr) set_recompute(*model, rule);
     const Tensor input = tokens();
     const CachingAllocator& allocator = *device().allocator;
     for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().memory().allocate();
@@ -201,7 +208,7 @@ class RecomputeMemoryTest : public RecomputeTest {
 };
 
 TEST_F(RecomputeMemoryTest, FullRecomputationKeepsTheInputsOfTheBlocksAndTheInsideOfOne) {
-  const RecomputeRule blocks = {.kind = "transformer_block"};
+  const RecomputeRule blocks = {.match = {.kind = "transformer_block"}};
   const Footprint two = footprint(2, blocks), ten = footprint(10, blocks);
   EXPECT_EQ(ten.kept - two.kept, 8 * kInput);
   EXPECT_EQ(ten.peak - two.peak, 8 * kInput);
@@ -211,7 +218,7 @@ TEST_F(RecomputeMemoryTest, FullRecomputationKeepsTheInputsOfTheBlocksAndTheInsi
 }
 
 TEST_F(RecomputeMemoryTest, EverySecondBlockKeepsHalfOfTheInsides) {
-  const RecomputeRule blocks = {.kind = "transformer_block", .every = 2};
+  const RecomputeRule blocks = {.match = {.kind = "transformer_block"}, .every = 2};
   const int64_t kept = footprint(10, blocks).kept - footprint(2, blocks).kept;
   const int64_t plain = footprint(10, {}).kept - footprint(2, {}).kept;
   EXPECT_EQ(kept, plain / 2 + 4 * kInput);
@@ -219,7 +226,7 @@ TEST_F(RecomputeMemoryTest, EverySecondBlockKeepsHalfOfTheInsides) {
 
 // Queries, keys and values. The attention's result, which the second projection reads, stays.
 TEST_F(RecomputeMemoryTest, AttentionAloneSavesItsOperandsInEachBlock) {
-  const RecomputeRule attention = {.kind = "multihead_attention"};
+  const RecomputeRule attention = {.match = {.kind = "multihead_attention"}};
   const int64_t kept = footprint(10, attention).kept - footprint(2, attention).kept;
   const int64_t plain = footprint(10, {}).kept - footprint(2, {}).kept;
   EXPECT_EQ(kept, plain - 8 * 3 * kInput);
@@ -227,7 +234,7 @@ TEST_F(RecomputeMemoryTest, AttentionAloneSavesItsOperandsInEachBlock) {
 
 // The tensors that were made again go with the backward of the operation that needs them, not with the graph.
 TEST_F(RecomputeMemoryTest, ARetainedGraphKeepsNothingMore) {
-  const RecomputeRule blocks = {.kind = "transformer_block"};
+  const RecomputeRule blocks = {.match = {.kind = "transformer_block"}};
   EXPECT_EQ(footprint(10, blocks, true).peak - footprint(2, blocks, true).peak, 8 * kInput);
   const Ref<Module> model = gpt(4);
   set_recompute(*model, blocks);

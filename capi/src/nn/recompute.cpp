@@ -3,6 +3,7 @@
 #include "autograd/recompute.h"
 #include "base/call.h"
 #include "nn/handles.h"
+#include "nn/match_arguments.h"
 #include "nn/module.h"
 #include "nn/recompute.h"
 
@@ -11,15 +12,13 @@ using namespace halftone::capi;
 
 namespace {
 
-const char* optional_pattern(const char* pattern, ArgumentName) { return pattern; }
-
 int64_t checked_period(int64_t every) {
   if (every >= 0) return every;
   fail(Code::kInvalidArgument, "every", "every=%lld, expected at least 0", static_cast<long long>(every));
 }
 
-size_t set_matching(nn::Module& module, const char* path, const char* kind, int64_t every) {
-  return static_cast<size_t>(nn::set_recompute(module, {.path = path, .kind = kind, .every = every}));
+size_t set_matching(nn::Module& module, const nn::ModuleMatch& match, int64_t every) {
+  return static_cast<size_t>(nn::set_recompute(module, {.match = match, .every = every}));
 }
 
 }  // namespace
@@ -34,8 +33,7 @@ htone_status htone_module_recomputes(htone_module* module, int32_t* out_recomput
 
 htone_status htone_module_set_recompute_matching(htone_module* module, const char* path, const char* kind,
                                                  int64_t every, size_t* out_count) {
-  return Call(set_matching, module, as<optional_pattern>(path), as<optional_pattern>(kind), as<checked_period>(every),
-              out_count);
+  return Call(set_matching, module, as<module_match>(path, kind), as<checked_period>(every), out_count);
 }
 
 htone_status htone_is_recomputing(int32_t* out_recomputing) { return Pure(is_recomputing, out_recomputing); }

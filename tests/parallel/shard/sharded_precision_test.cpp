@@ -23,7 +23,7 @@ struct Recipe {
 std::vector<float> train(Rank& rank, const Recipe& recipe) {
   const Task task = language_model();
   const Ref<nn::Module> model = task.make_model(rank.device());
-  if (recipe.recomputes) nn::set_recompute(*model, {.kind = "transformer_block"});
+  if (recipe.recomputes) nn::set_recompute(*model, {.match = {.kind = "transformer_block"}});
   const Ref<Sharded> sharded = shard(rank, *model, recipe.options);
   const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
   optim::AdamW optimizer({.parameters = model->parameters(), .precision = recipe.precision}, settings);
