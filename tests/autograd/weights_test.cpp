@@ -1,6 +1,7 @@
 // The representation of weights without a parameter: copies in other formats, and the versions to which they belong.
 #include "autograd/weights/weights.h"
 
+#include "autograd/weights/weight_codes.h"
 #include "representations.h"
 #include "room_fixture.h"
 
@@ -9,16 +10,20 @@ namespace {
 
 class WeightsTest : public RoomTest {
  protected:
+  static constexpr uint64_t kForward = 1, kBackward = 2;
+
   // Codes of the weights with one scale, as a recipe keeps them.
-  WeightCopy codes_of(const Weights& weights, DType format = DType::kF8E4M3) {
-    return {.format = format,
-            .data = converted(weights.kept(), format),
-            .scales = full(device(), DType::kF32, {1}, 2.0),
-            .version = weights.kept().version()};
+  void keep_codes(const Weights& weights, uint64_t key = kForward) {
+    weights.codes().keep({.key = key,
+                          .version = weights.kept().version(),
+                          .codes = converted(weights.kept(), DType::kF8E4M3),
+                          .scales = full(device(), DType::kF32, {1}, 2.0)});
   }
-  static bool is_current(const Weights& weights, DType format) {
-    const WeightCopy* copy = weights.copies().find(format);
-    return copy != nullptr && copy->version == weights.kept().version();
+  static WeightCodes codes_of(const Weights& weights, uint64_t key = kForward) {
+    return weights.codes().find(key, weights.kept().version());
+  }
+  static bool has_codes(const Weights& weights, uint64_t key = kForward) {
+    return codes_of(weights, key).codes.defined();
   }
   int64_t bytes() { return device().allocator->stats().current; }
   Ref<AccumulateGrad> source(const Weights& weights) {
@@ -26,84 +31,86 @@ class WeightsTest : public RoomTest {
   }
 };
 
-TEST_F(WeightsTest, ACopyWithScalesIsKeptAndDropped) {
-  Weights weights(tensor({2}, {1, 2}));
+TEST_F(WeightsTest, CodesAreKeptByKeyAndReleased) {
+  const Weights weights(tensor({2}, {1, 2}));
   const int64_t before = bytes();
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
-  const WeightCopy* kept = weights.copies().find(DType::kF8E4M3);
-  ASSERT_NE(kept, nullptr);
-  EXPECT_EQ(values(kept->data), (std::vector<double>{1, 2}));
-  EXPECT_EQ(values(kept->scales), (std::vector<double>{2}));
+  keep_codes(weights);
+  EXPECT_EQ(values(codes_of(weights).codes), (std::vector<double>{1, 2}));
+  EXPECT_EQ(values(codes_of(weights).scales), (std::vector<double>{2}));
+  EXPECT_FALSE(has_codes(weights, kBackward));
   EXPECT_GT(bytes(), before);
-  weights.copies().drop(DType::kF8E4M3);
-  EXPECT_EQ(weights.copies().find(DType::kF8E4M3), nullptr);
+  weights.codes().clear();
+  EXPECT_FALSE(has_codes(weights));
   EXPECT_EQ(bytes(), before);
 }
 
 // Codes are no values without their scales.
-TEST_F(WeightsTest, ACopyWithScalesIsNotReadAsValues) {
-  Weights weights(tensor({2}, {1, 2}));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
+TEST_F(WeightsTest, CodesAreNotReadAsValues) {
+  const Weights weights(tensor({2}, {1, 2}));
+  keep_codes(weights);
   EXPECT_FALSE(weights.keeps(DType::kF8E4M3));
-  EXPECT_NE(weights.read(DType::kF8E4M3).data(), weights.copies().find(DType::kF8E4M3)->data.data());
+  EXPECT_NE(weights.read(DType::kF8E4M3).data(), codes_of(weights).codes.data());
 }
 
-TEST_F(WeightsTest, ACopyOfAReaderIsCurrentUntilTheWeightsChange) {
+TEST_F(WeightsTest, CodesAreCurrentUntilTheWeightsChange) {
   Weights weights(tensor({2}, {1, 2}));
   weights.set_compute(converted(weights.kept(), DType::kBF16));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
-  EXPECT_TRUE(is_current(weights, DType::kF8E4M3));
-  EXPECT_TRUE(is_current(weights, DType::kBF16));
+  keep_codes(weights);
+  EXPECT_TRUE(has_codes(weights));
+  EXPECT_TRUE(weights.keeps(DType::kBF16));
   weights.mark_updated();
-  EXPECT_FALSE(is_current(weights, DType::kF8E4M3));
-  EXPECT_FALSE(is_current(weights, DType::kBF16));
+  EXPECT_FALSE(has_codes(weights));
+  EXPECT_FALSE(weights.keeps(DType::kBF16));
   weights.mark_current();
-  EXPECT_FALSE(is_current(weights, DType::kF8E4M3)) << "the optimizer did not write it";
-  EXPECT_TRUE(is_current(weights, DType::kBF16));
+  EXPECT_FALSE(has_codes(weights)) << "the optimizer did not write them";
+  EXPECT_TRUE(weights.keeps(DType::kBF16));
 }
 
-TEST_F(WeightsTest, AReaderReplacesItsCopyOfAFormat) {
+TEST_F(WeightsTest, CodesOfFormerWeightsAreReleasedBeforeThoseOfTheSame) {
   Weights weights(tensor({2}, {1, 2}));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
+  keep_codes(weights);
+  keep_codes(weights, kBackward);
+  const int64_t both = bytes();
   weights.write(tensor({2}, {3, 4}));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
-  EXPECT_EQ(values(weights.copies().find(DType::kF8E4M3)->data), (std::vector<double>{3, 4}));
-  EXPECT_TRUE(is_current(weights, DType::kF8E4M3));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights, DType::kF8E5M2)));
-  EXPECT_FALSE(weights.copies().keep(codes_of(weights, DType::kF16))) << "more formats than places";
-  EXPECT_EQ(weights.copies().find(DType::kF16), nullptr);
-  weights.copies().drop(DType::kF8E4M3);
-  EXPECT_TRUE(weights.copies().keep(codes_of(weights, DType::kF16)));
+  keep_codes(weights, kBackward);
+  EXPECT_LT(bytes(), both) << "those of forward are of former weights";
+  keep_codes(weights);
+  EXPECT_EQ(values(codes_of(weights).codes), (std::vector<double>{3, 4}));
+  EXPECT_TRUE(has_codes(weights, kBackward));
+  constexpr uint64_t kThird = 3;
+  keep_codes(weights, kThird);
+  EXPECT_TRUE(has_codes(weights, kThird));
+  EXPECT_TRUE(has_codes(weights)) << "only the first of three goes";
+  EXPECT_FALSE(has_codes(weights, kBackward));
 }
 
-TEST_F(WeightsTest, TheCopyOfTheOptimizerLeavesThoseOfReaders) {
+TEST_F(WeightsTest, TheCopyOfTheOptimizerLeavesCodes) {
   Weights weights(tensor({2}, {1, 2}));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
+  keep_codes(weights);
   weights.set_compute(converted(weights.kept(), DType::kBF16));
   weights.set_compute(Tensor());
-  EXPECT_EQ(weights.copies().find(DType::kBF16), nullptr);
-  EXPECT_TRUE(is_current(weights, DType::kF8E4M3));
+  EXPECT_FALSE(weights.keeps(DType::kBF16));
+  EXPECT_TRUE(has_codes(weights));
 }
 
 // The versions of the former tensor say nothing about the new one.
-TEST_F(WeightsTest, AnotherRepresentationDropsTheCopiesOfReaders) {
+TEST_F(WeightsTest, AnotherRepresentationDropsCodes) {
   Weights weights(tensor({2}, {1, 2}));
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
+  keep_codes(weights);
   split(weights);
-  EXPECT_EQ(weights.copies().find(DType::kF8E4M3), nullptr);
-  ASSERT_TRUE(weights.copies().keep(codes_of(weights)));
+  EXPECT_FALSE(has_codes(weights));
+  keep_codes(weights);
   split(weights);  // they stay as they are
-  EXPECT_TRUE(is_current(weights, DType::kF8E4M3));
+  EXPECT_TRUE(has_codes(weights));
   join(weights);
-  EXPECT_EQ(weights.copies().find(DType::kF8E4M3), nullptr);
+  EXPECT_FALSE(has_codes(weights));
 }
 
-TEST_F(WeightsTest, ACurrentCopyWithoutScalesIsReadAndHasOneLeaf) {
+TEST_F(WeightsTest, ACurrentCopyIsReadAndHasOneLeaf) {
   Weights weights(tensor({2}, {1, 2}));
   const Ref<AccumulateGrad> accumulator = source(weights);
   const Tensor copy = converted(weights.kept(), DType::kF16);
-  ASSERT_TRUE(
-      weights.copies().keep({.format = DType::kF16, .data = copy, .scales = {}, .version = weights.kept().version()}));
+  weights.set_compute(copy);
   EXPECT_TRUE(weights.keeps(DType::kF16));
   EXPECT_EQ(weights.read(DType::kF16).data(), copy.data());
   const Tensor leaf = weights.leaf(DType::kF16, *accumulator);

@@ -2,15 +2,18 @@
 
 #include <utility>
 
+#include "autograd/weights/weight_codes.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
 namespace halftone {
 
-Weights::Weights(Tensor master, WeightFill fill) : kept_(std::move(master)) {
+Weights::Weights(Tensor master, WeightFill fill) : kept_(std::move(master)), codes_(std::make_unique<KeptCodes>()) {
   track(kept_);
   if (fill) deferred_ = make_ref<DeferredWeights>(kept_, std::move(fill));
 }
+
+Weights::~Weights() = default;
 
 // A part of a flat buffer is tracked apart from the parameters beside it.
 void Weights::track(const Tensor& tensor) const noexcept {
@@ -18,8 +21,7 @@ void Weights::track(const Tensor& tensor) const noexcept {
 }
 
 void Weights::share(Tensor kept, Tensor gathered) noexcept {
-  leaf_.reset();
-  copies_.clear();
+  drop_copies();
   kept_ = std::move(kept);
   deferred_ = nullptr;
   gathered_ = std::move(gathered);
@@ -31,9 +33,7 @@ void Weights::share(Tensor kept, Tensor gathered) noexcept {
 Tensor Weights::leaf(DType dtype, GradientSource& source) const {
   materialize();
   if (dtype == tensor().dtype()) return leaf_.get(tensor(), source);
-  if (!is_sharded()) {
-    if (const Tensor* copy = copies_.leaf(dtype, kept_.version(), source)) return *copy;
-  }
+  if (!is_sharded() && has_current_copy(dtype)) return copy_leaf_.get(copy_, source);
   Tensor cast = read(dtype);
   cast.set_gradient_source(Ref<GradientSource>::share(&source));
   return cast;
@@ -41,7 +41,7 @@ Tensor Weights::leaf(DType dtype, GradientSource& source) const {
 
 const Tensor* Weights::readable(DType dtype) const noexcept {
   if (dtype == tensor().dtype()) return &tensor();
-  return is_sharded() ? nullptr : copies_.values(dtype, kept_.version());
+  return !is_sharded() && has_current_copy(dtype) ? &copy_ : nullptr;
 }
 
 Tensor Weights::read(DType dtype) const {
@@ -96,19 +96,25 @@ void Weights::drop_stale_remainder() {
 
 void Weights::mark_updated() const noexcept {
   kept_.bump_version();
-  if (const Tensor& updated = copies_.updated().data; updated.defined()) updated.bump_version();
+  if (copy_.defined()) copy_.bump_version();
   if (gathered_.defined()) gathered_.bump_version();
 }
 
-void Weights::mark_current() noexcept {
-  of_version_ = kept_.version();
-  copies_.mark_current(of_version_);
+void Weights::mark_current() noexcept { of_version_ = kept_.version(); }
+
+// The leaf tensors are over them.
+void Weights::drop_copies() noexcept {
+  leaf_.reset();
+  copy_leaf_.reset();
+  copy_ = Tensor();
+  codes_->clear();
 }
 
 void Weights::set_compute(Tensor compute) noexcept {
   track(compute);
-  of_version_ = kept_.version();
-  copies_.set_updated(std::move(compute), of_version_);
+  copy_leaf_.reset();
+  copy_ = std::move(compute);
+  mark_current();
 }
 
 void Weights::install(WeightRepresentation made) noexcept {
@@ -118,8 +124,7 @@ void Weights::install(WeightRepresentation made) noexcept {
   kept_ = std::move(made.kept);
   track(kept_);
   remainder_ = std::move(made.remainder);
-  leaf_.reset();
-  copies_.clear();
+  drop_copies();
   set_compute(std::move(made.copy));
   if (tensor().storage() != before.storage()) before.bump_version();
 }

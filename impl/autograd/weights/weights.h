@@ -1,22 +1,27 @@
 // The representation of a parameter's weights: a master, or 16 bits and the remainder that they lack of FP32, or 16
-// bits alone; and copies in other formats. Its tensors may be ranges of flat buffers that many parameters share; each
-// range then has a version of its own. Several threads may read weights. One thread at a time changes them, and
-// meanwhile no other thread uses them.
+// bits alone; a copy in another format, which the optimizer writes with the weights; and codes with scales, which
+// readers make. The tensors may be ranges of flat buffers that many parameters share; each range then has a version of
+// its own. Several threads may read weights. One thread at a time changes them, and meanwhile no other thread uses
+// them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "autograd/weights/deferred_weights.h"
-#include "autograd/weights/weight_copies.h"
+#include "autograd/weights/leaf_tensor.h"
 #include "autograd/weights/weight_representation.h"
 
 namespace halftone {
+
+class KeptCodes;  // autograd/weights/weight_codes.h
 
 class Weights {
  public:
   // REQUIRES: `master` is contiguous and requires no gradient. If there is a `fill`, `master` is all of a storage
   // without memory, which is allocated and filled when the weights are first needed.
   explicit Weights(Tensor master, WeightFill fill = {});
+  ~Weights();
 
   // The tensor that an optimizer updates: the master, or the BF16 part of split weights. Of weights that ranks share,
   // as the copy and the remainder: the shard alone, 1-D.
@@ -24,7 +29,7 @@ class Weights {
   // Undefined if the weights are split.
   Tensor master() const noexcept { return is_split() ? Tensor() : kept_; }
   // The copy that the optimizer writes, or the BF16 part of split weights; undefined where there is neither.
-  const Tensor& compute() const noexcept { return is_split() ? kept_ : copies_.updated().data; }
+  const Tensor& compute() const noexcept { return is_split() ? kept_ : copy_; }
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
   const Tensor& remainder() const noexcept { return remainder_; }
@@ -75,24 +80,29 @@ class Weights {
   // Sets the copy that the optimizer writes, current from now on. An undefined tensor removes it. REQUIRES: `compute`
   // is undefined, or the weights are not split.
   void set_compute(Tensor compute) noexcept;
-  // A copy belongs to the weights while its version is kept().version().
-  WeightCopies& copies() noexcept { return copies_; }
-  const WeightCopies& copies() const noexcept { return copies_; }
+  // Codes belong to the weights while their version is kept().version().
+  KeptCodes& codes() const noexcept { return *codes_; }
 
-  // Keeps the weights in this representation and drops the copies of readers. Leaves made before still refer to the
+  // Keeps the weights in this representation and drops the codes of readers. Leaves made before still refer to the
   // former tensors, and backward through them is STATE. REQUIRES: the weights were not written since it was made.
   void install(WeightRepresentation made) noexcept;
 
  private:
   void track(const Tensor& tensor) const noexcept;
+  void drop_copies() noexcept;
+  bool has_current_copy(DType dtype) const noexcept {
+    return copy_.defined() && copy_.dtype() == dtype && is_current();
+  }
   // The weights or a current copy in a dtype; null if neither has it.
   const Tensor* readable(DType dtype) const noexcept;
 
   Tensor kept_;
   Tensor remainder_;
   Tensor gathered_;  // undefined unless ranks share the weights
+  Tensor copy_;      // undefined if there is none, or the weights are split
   LeafTensor leaf_;  // over tensor()
-  WeightCopies copies_;
+  LeafTensor copy_leaf_;
+  const std::unique_ptr<KeptCodes> codes_;              // made by readers
   uint64_t of_version_ = 0;                             // kept().version() that the copy, or the remainder, belongs to
   Ref<RangeVersion> range_ = make_ref<RangeVersion>();  // of weights that are a part of a flat buffer
   Ref<DeferredWeights> deferred_;                       // null unless the weights are made when they are needed
