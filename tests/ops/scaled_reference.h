@@ -26,7 +26,7 @@ inline std::vector<double> code_magnitudes(NumberFormat format) {
   return result;
 }
 
-// Where a magnitude lies between two codes: the lower one, and the share of the way to the next.
+// The place of a magnitude between two codes: the lower one, and the share of the way to the next.
 struct CodePlace {
   int lower;
   double share;
@@ -157,8 +157,9 @@ class ScaledModel {
     return static_cast<float>(e4m3[static_cast<size_t>(nearest(place_of(wanted, e4m3)))]);
   }
 
-  // What becomes a code.
+  // The number that becomes a code.
   float scaled(float value, float scale, float tensor_scale) const {
+    if (std::isinf(value)) return NAN;
     if (options_.layout == Layout::kTensor || options_.layout == Layout::kRow) {
       return std::isnan(scale) ? value / INFINITY : value / scale;
     }
@@ -175,7 +176,7 @@ class ScaledModel {
   int word(int64_t i) const {
     const int64_t blocks = (columns_ + 255) / 256, row = i / columns_, column = i % columns_;
     const auto number = static_cast<uint64_t>((row * blocks + column / 256) * 256 + column % 256);
-    const uint32_t drawn = philox({.seed = options_.seed, .sequence = options_.sequence}, number / 8)[number % 8 / 2];
+    const uint32_t drawn = philox(options_.key, number / 8)[number % 8 / 2];
     return static_cast<int>(number % 2 == 0 ? drawn & 0xffff : drawn >> 16);
   }
 

@@ -183,8 +183,7 @@ TEST_F(ScaledTest, AreRoundedUpForAsManyWordsAsTheShareSays) {
   for_each_instruction_set([&] {
     for (ScaleOptions options : all_options()) {
       options.stochastic = true;
-      options.seed = 0x123456789abcdef;
-      options.sequence = 77;
+      options.key = {.seed = 0x123456789abcdef, .sequence = 77};
       for (const Matrix& x : all) expect_model(x, options);
     }
   });
@@ -237,6 +236,23 @@ TEST_F(ScaledTest, UseAGivenScaleAndNoteTheLargestMagnitude) {
     fill(options.amax, 7);
     expect_model(x, options);
     EXPECT_EQ(item(options.amax), static_cast<double>(most));
+  }
+}
+
+// A saturated infinity would hide an overflow from a gradient scaler.
+TEST_F(ScaledTest, ShowAnInfinityUnderAGivenScale) {
+  const Tensor x = tensor({1, 4}, {1, INFINITY, -INFINITY, 1e9});
+  for (const NumberFormat format : {NumberFormat::kE4M3, NumberFormat::kE5M2}) {
+    ScaleOptions options;
+    options.format = format;
+    options.scale = full(device(), DType::kF32, {1}, 1);
+    for (const bool stochastic : {false, true}) {
+      options.stochastic = stochastic;
+      const std::vector<double> read = values(ops::from_scaled(ops::to_scaled(x, options), DType::kF32));
+      EXPECT_EQ(read[0], 1);
+      EXPECT_TRUE(std::isnan(read[1]) && std::isnan(read[2])) << name_of(options);
+      EXPECT_EQ(read[3], format == NumberFormat::kE4M3 ? 448 : 57344);
+    }
   }
 }
 

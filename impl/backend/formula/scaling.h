@@ -75,6 +75,12 @@ HALFTONE_HOST_DEVICE constexpr BlockScale<float> row_scale(uint32_t amax_bits, f
   return {scale, divisor_of(scale)};
 }
 
+// Delayed scaling: the largest of two magnitudes of a history as bits. Infinities and NaN do not count.
+HALFTONE_HOST_DEVICE constexpr uint32_t larger_finite(uint32_t most, float magnitude) {
+  const uint32_t bits = magnitude_bits(magnitude);
+  return bits < 0x7f800000 && bits > most ? bits : most;
+}
+
 // ---- E4M3 under an FP32 scale of the tensor: NVFP4
 
 // The least scale of a tensor: 1 / (tensor_scale * scale) is finite for every scale of a block.
@@ -119,30 +125,32 @@ HALFTONE_HOST_DEVICE constexpr uint32_t round_small_float(float magnitude, uint1
   return bits < min_normal ? static_cast<uint32_t>(floor + (up >= 1.0f ? 1 : 0)) : normal;
 }
 
-// A value that was multiplied by the factor of its scale, as a code; `word` only if `stochastic`. Beyond the largest
-// number it saturates. NaN: the NaN of an 8-bit format; 6 in E2M1, which has none. The sign is that of `value`: where
-// infinity met a factor of 0, the sign of the product would depend on the machine.
+// The magnitude of a value that was multiplied by the factor of its scale, as a code; `word` only if `stochastic`.
+// Beyond the largest number it saturates. NaN and infinity, which would hide an overflow if it saturated: the NaN of an
+// 8-bit format; 6 in E2M1, which has none.
 template <int mantissa_bits, int min_exponent, uint32_t nan_code>
-HALFTONE_HOST_DEVICE constexpr uint32_t code_magnitude(float scaled, float largest, bool stochastic, uint16_t word) {
+HALFTONE_HOST_DEVICE constexpr uint32_t code_magnitude(float value, float scaled, float largest, bool stochastic,
+                                                       uint16_t word) {
   const uint32_t bits = magnitude_bits(scaled);
   const float magnitude = std::bit_cast<float>(bits);
   const float bounded = magnitude > largest ? largest : magnitude;
-  if (bits > 0x7f800000) return nan_code;
+  if (bits > 0x7f800000 || magnitude_bits(value) == 0x7f800000) return nan_code;
   return stochastic ? round_small_float<mantissa_bits, min_exponent>(bounded, word)
                     : detail::encode_small_float<mantissa_bits, min_exponent>(bounded);
 }
 
+// The sign is that of `value`: where infinity met a factor of 0, the sign of the product would depend on the machine.
 HALFTONE_HOST_DEVICE constexpr uint8_t code_of(NumberFormat format, float value, float scaled, bool stochastic,
                                                uint16_t word) {
   const float largest = largest_of(format);
   const uint32_t sign = std::bit_cast<uint32_t>(value) >> 31;
   if (format == NumberFormat::kE4M3) {
-    return static_cast<uint8_t>(sign << 7 | code_magnitude<3, -6, 0x7f>(scaled, largest, stochastic, word));
+    return static_cast<uint8_t>(sign << 7 | code_magnitude<3, -6, 0x7f>(value, scaled, largest, stochastic, word));
   }
   if (format == NumberFormat::kE5M2) {
-    return static_cast<uint8_t>(sign << 7 | code_magnitude<2, -14, 0x7e>(scaled, largest, stochastic, word));
+    return static_cast<uint8_t>(sign << 7 | code_magnitude<2, -14, 0x7e>(value, scaled, largest, stochastic, word));
   }
-  return static_cast<uint8_t>(sign << 3 | code_magnitude<1, 0, 7>(scaled, largest, stochastic, word));
+  return static_cast<uint8_t>(sign << 3 | code_magnitude<1, 0, 7>(value, scaled, largest, stochastic, word));
 }
 
 HALFTONE_HOST_DEVICE constexpr float number_of_code(NumberFormat format, uint8_t code) {

@@ -33,8 +33,8 @@ struct GemmScales {
 // c of 8 bits, scales.c or scales.amax: c = (product + bias) / scales.c. REQUIRES then: codes, kWrite, no activation,
 // no residual, no sum, no argument.
 struct GemmArgs {
-  View a;              // [m, k], any strides
-  View b;              // [k, n], any strides
+  View a = {};         // [m, k], any strides
+  View b = {};         // [k, n], any strides
   View bias = {};      // [n]; null data for none
   View residual = {};  // [m, n]; null data for none
   Store store = Store::kWrite;

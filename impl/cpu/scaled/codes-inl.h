@@ -58,10 +58,12 @@ HWY_INLINE void encode_nearest(const float* values, int64_t count, float factor,
   const hn::ScalableTag<float> d;
   const auto largest = hn::Set(d, largest_of(format_of<Code>));
   const auto scale = hn::Set(d, factor);
-  // The comparison is false for NaN, which stays.
+  const auto infinity = hn::Inf(d);
+  // The comparisons are false for NaN, which stays.
   const auto bounded = [&](auto scaled, auto value) HWY_ATTR {
     const auto magnitude = hn::Abs(scaled);
-    return hn::CopySign(hn::IfThenElse(hn::Gt(magnitude, largest), largest, magnitude), value);
+    const auto saturated = hn::IfThenElse(hn::Gt(magnitude, largest), largest, magnitude);
+    return hn::CopySign(hn::IfThenElse(hn::Eq(hn::Abs(value), infinity), hn::NaN(d), saturated), value);
   };
   if (divides) {
     for_each_vector(

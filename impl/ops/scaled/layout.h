@@ -24,6 +24,11 @@ inline constexpr int32_t kScaleLayoutLast = 7;
 
 constexpr bool is_nv(ScaleLayout layout) { return layout == ScaleLayout::kNv1x16 || layout == ScaleLayout::kNv16x16; }
 
+// True where codes are read along the rows and, transposed, along the columns: a block is as high as wide.
+constexpr bool has_square_blocks(ScaleLayout layout) {
+  return layout == ScaleLayout::kTensor || layout == ScaleLayout::kBlock128x128 || layout == ScaleLayout::kNv16x16;
+}
+
 // Throws INVALID_ARGUMENT naming `argument` unless both are valid and the layout has codes of the format.
 void require_format(ScaleLayout layout, NumberFormat format, const char* argument);
 

@@ -11,10 +11,6 @@ namespace halftone::ops {
 
 namespace {
 
-bool has_square_blocks(ScaleLayout layout) {
-  return layout == ScaleLayout::kTensor || layout == ScaleLayout::kBlock128x128 || layout == ScaleLayout::kNv16x16;
-}
-
 Tensor with_dimensions_swapped(const Tensor& matrix) {
   if (matrix.rank() != 2) return matrix;
   const Shape& shape = matrix.shape();

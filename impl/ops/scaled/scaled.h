@@ -16,8 +16,7 @@ struct ScaleOptions {
   NumberFormat format = NumberFormat::kE4M3;  // of codes: kE4M3, kE5M2 or kE2M1; kE2M1 alone in the NV layouts
   bool scale_rounds_up = false;               // kMx1x32: nothing saturates; else OCP's rule
   bool stochastic = false;                    // rounding of codes
-  uint64_t seed = 0;
-  uint64_t sequence = 0;
+  PhiloxKey key = {};
   Tensor scale = {};  // kTensor: the scale, one f32; undefined for the tensor's own
   Tensor amax = {};   // kTensor: gets the largest magnitude, one f32; undefined for none
 };

@@ -89,9 +89,7 @@ Scaled to_scaled(const Tensor& x, const ScaleOptions& options) {
                    .format = options.format,
                    .shape = x.shape()};
   prepare_scales(x, options, result);
-  const CodeRounding rounding = {.rule = rule_of(options),
-                                 .is_stochastic = options.stochastic,
-                                 .key = {.seed = options.seed, .sequence = options.sequence}};
+  const CodeRounding rounding = {.rule = rule_of(options), .is_stochastic = options.stochastic, .key = options.key};
   // With the tensor's own scale, amax is known already.
   const bool writes_amax = options.amax.defined() && options.scale.defined();
   launch("to_scaled", x.device(), &Kernels::scaled, &ScaledKernels::quantize_blocks, x.view(), rounding,
