@@ -15,6 +15,7 @@ class ForwardKeysGuard;  // runtime/forward_keys.h
 class KeyTape;           // runtime/key_tape.h
 class Node;              // autograd/graph/node.h
 class Observer;          // autograd/observer.h
+struct OwnRecipe;        // ops/dispatch/recipe.h
 class RecomputePass;     // autograd/recompute.h
 class RecomputedTensors;
 class RecordedKeys;  // runtime/recorded_keys.h
@@ -37,6 +38,7 @@ struct ScopeModes {
   bool defers_weights = false;  // modules are made without memory for their weights
   Anomaly anomaly = Anomaly::kNothing;
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
+  const OwnRecipe* recipe = nullptr;         // of the innermost module that has one; null: the policy's holds
 };
 
 // The modes that a ScopeGuard sets back.

@@ -5,6 +5,7 @@
 
 #include "backend/kernels/gemm.h"
 #include "nn/layer.h"
+#include "ops/dispatch/op.h"
 
 namespace halftone::nn {
 
@@ -26,11 +27,15 @@ class Linear final : public Layer {
   // forward(activation(argument)) in one operation, which keeps the argument alone.
   Tensor forward_activated(const Tensor& argument, GemmActivation activation) const;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+  void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
+  ContextDevice* product_device() const noexcept override { return &weight_->device(); }
 
   const Ref<Parameter>& weight() const noexcept { return weight_; }
   const Ref<Parameter>& bias() const noexcept { return bias_; }
 
  private:
+  // Throws STATE where delayed scaling is in force and the layer has no history.
+  void require_history(Op op) const;
   Ref<Parameter>* parameter_place(std::string_view name) noexcept override { return place_of(name, weight_, bias_); }
 
   Ref<Parameter> weight_;

@@ -12,6 +12,7 @@
 #include "core/fork_hook.h"
 #include "core/inline_list.h"
 #include "core/trace.h"
+#include "ops/dispatch/recipe.h"
 #include "runtime/forward_keys.h"
 
 namespace halftone::nn {
@@ -32,12 +33,16 @@ ForkMutex& contents_mutex() {
 class RunLevel : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
-      : module_(module), innermost_(this), level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
+      : module_(module),
+        recipe_(module.own_recipe()),
+        innermost_(this),
+        level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, expected at most %d",
            kMaxModuleDepth + 1, kMaxModuleDepth);
     }
+    if (recipe_) scope().recipe = recipe_.get();
   }
 
   // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
@@ -69,7 +74,9 @@ class RunLevel : public RunningLayer {
   const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
 
   const Module& module_;
+  const Ref<const OwnRecipe> recipe_;  // a hook may give the module another
   const ThreadGuard<&Scope::layer> innermost_;
+  const ThreadGuard<&Scope::recipe> around_;
   const int level_;
 };
 
@@ -120,6 +127,21 @@ std::string lead_of(const RunLevel& level) noexcept {
 [[gnu::noinline]] const char* name_in_trace(const RunLevel& level) { return trace_name(level.name()); }
 
 }  // namespace
+
+Module::Module() = default;
+Module::~Module() = default;
+Module::Module(const Module& other)
+    : RefCounted(),
+      depth_(other.depth_),
+      recomputes_(other.recomputes_),
+      is_training_(other.is_training_),
+      own_recipe_(other.own_recipe_) {}
+
+// The history of a recipe is a buffer.
+void Module::set_own_recipe(Ref<const OwnRecipe> recipe) noexcept {
+  own_recipe_ = std::move(recipe);
+  mark_changed();
+}
 
 void Module::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   const RunLevel level(*this);

@@ -14,12 +14,19 @@
 #include "autograd/parameter_set.h"
 #include "core/dead_list.h"
 
+namespace halftone {
+struct OwnRecipe;  // ops/dispatch/recipe.h
+}
 namespace halftone::nn {
+
+// Ranks agree about the members of an AmaxHistory instead of taking those of one rank.
+enum class BufferRole { kState, kAmaxHistory, kAmaxScales };
 
 // A tensor of a module's state that no optimizer updates: running statistics.
 struct NamedBuffer {
   std::string name;
   Tensor tensor;
+  BufferRole role = BufferRole::kState;
 };
 
 // Maximum nesting of modules. Forward recurses once per level on the caller's stack, which may have 64 KiB. Documented
@@ -44,7 +51,7 @@ class PartCopies;
 
 class Module : public RefCounted {
  public:
-  Module() = default;
+  Module();
 
   // The C function that makes one, without its lead: "linear".
   virtual const char* kind() const noexcept = 0;
@@ -131,6 +138,13 @@ class Module : public RefCounted {
   void set_recompute(bool recompute) noexcept { recomputes_ = recompute; }
   bool recomputes() const noexcept { return recomputes_; }
 
+  // The recipe that layers under autocast have in this module and the modules in it, unless one of those has its own;
+  // null: that of the modules around it, else the policy's.
+  const Ref<const OwnRecipe>& own_recipe() const noexcept { return own_recipe_; }
+  void set_own_recipe(Ref<const OwnRecipe> recipe) noexcept;
+  // The device of a layer that multiplies by a weight of its own, whose recipe may keep a history; null for others.
+  virtual ContextDevice* product_device() const noexcept { return nullptr; }
+
   // Returns true where the other is this module or a child of it, at any depth.
   bool holds(const Module& other) const;
   // The module at a path of names with dots between them, the empty path being this one's; null where there is none.
@@ -146,8 +160,8 @@ class Module : public RefCounted {
 
  protected:
   // For copied(): the parts are still those of the other.
-  Module(const Module& other)
-      : RefCounted(), depth_(other.depth_), recomputes_(other.recomputes_), is_training_(other.is_training_) {}
+  Module(const Module& other);
+  ~Module() override;
 
   // The nesting depth of a module of children with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
   // kMaxModuleDepth. A module does not know what holds it: where a child is given a child, the depth of the modules
@@ -198,6 +212,7 @@ class Module : public RefCounted {
   Module* next_dead_ = nullptr;
   bool recomputes_ = false;
   mutable bool is_training_ = true;  // children are reached as const
+  Ref<const OwnRecipe> own_recipe_;
   mutable Ref<const Contents> contents_;
   Hooks<ForwardPreHook> forward_pre_hooks_;
   Hooks<ForwardHook> forward_hooks_;

@@ -5,8 +5,8 @@ using System.Linq;
 using Halftone;
 
 /// <summary>
-/// Trains a GPT on the bytes of a text in BF16 and prints its loss on the last tenth of the text. It is
-/// samples/c/train_gpt.c with its smallest model: the same number of steps gives the same loss. The processes of
+/// Trains a GPT on the bytes of a text in BF16 or by a low-precision recipe, and prints its loss on the last tenth of the text.
+/// It is samples/c/train_gpt.c with its smallest model: the same number of steps gives the same loss. The processes of
 /// halftone-run share each batch, the weights and the optimizer's state.
 /// </summary>
 sealed class TrainGpt {
@@ -14,6 +14,9 @@ sealed class TrainGpt {
   const int ValidationBatches = 100;  // more would change the validation loss little
   const int WarmupShare = 20;  // the learning rate climbs in the first twentieth: AdamW's first moments are noise
   const int SaveEvery = 500;
+  static readonly Dictionary<string, RecipeKind> Recipes = new Dictionary<string, RecipeKind> {
+      {"fp8-current", RecipeKind.Current}, {"fp8-block", RecipeKind.Block}, {"mxfp8", RecipeKind.Mxfp8},
+      {"nvfp4", RecipeKind.Nvfp4}};
 
   /// <summary>
   /// Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them.
@@ -42,11 +45,12 @@ sealed class TrainGpt {
   readonly bool isFirst;  // of the processes
   readonly Windows windows, heldOut;
   readonly long steps;
+  readonly AutocastPolicy policy;
   readonly Module model;
   readonly Fsdp shared;
   readonly Optimizer optimizer;
 
-  TrainGpt(byte[] text, long limit) {
+  TrainGpt(byte[] text, long limit, string precision) {
     var launch = Ops.LaunchRead();
     int cut = text.Length - text.Length / 10;
     device = new Device("cpu", context);
@@ -58,6 +62,7 @@ sealed class TrainGpt {
     heldOut = new Windows(Tokens(text.Skip(cut)), new SamplerOptions {
       BatchSize = Batch, Shuffle = false, DropLast = false});
     steps = Math.Min(limit, windows.Sampler.BatchesPerEpoch());
+    policy = MakePolicy(precision);
     model = Module.Transformer(device, new TransformerOptions {
       Vocabulary = 256, Positions = ContextSize, Layers = 2, Width = 64, Heads = 4});
     shared = group == null ? null : new Fsdp(model, group, null, new FsdpOptions {
@@ -67,6 +72,13 @@ sealed class TrainGpt {
   }
 
   Tensor Tokens(IEnumerable<byte> text) { return Tensor.From(device, text.ToArray()).Cast(Dtype.I32); }
+
+  /// <summary>BF16, in which linear layers multiply by a recipe if the precision is one.</summary>
+  static AutocastPolicy MakePolicy(string precision) {
+    var policy = new AutocastPolicy(Dtype.BF16);
+    if (precision != "bf16") policy.SetRecipe(new Recipe(Recipes[precision]));
+    return policy;
+  }
 
   static Schedule MakeSchedule(long steps) {
     long warmup = steps / WarmupShare;
@@ -97,7 +109,7 @@ sealed class TrainGpt {
   double TrainStep() {
     Tensor loss;
     optimizer.ZeroGrad();
-    using (Ops.Autocast(Dtype.BF16)) loss = windows.NextLoss(model);
+    using (Ops.Autocast(policy)) loss = windows.NextLoss(model);
     loss.Backward();
     optimizer.ClipGradNorm(1);
     optimizer.Step();
@@ -122,7 +134,7 @@ sealed class TrainGpt {
   void Finish() {
     using (shared?.Gather())
     using (Ops.NoGrad())
-    using (Ops.Autocast(Dtype.BF16)) {
+    using (Ops.Autocast(policy)) {
       if (!isFirst) return;
       Print($"validation loss {ValidationLoss():F6}");
     }
@@ -133,7 +145,7 @@ sealed class TrainGpt {
   static Dictionary<string, string> Parse(string[] arguments) {
     var flags = new Dictionary<string, string> {
       {"--text", "build/data/bible-kjv.txt"},  // samples/data/make_text writes it
-      {"--steps", "1000000000"}, {"--checkpoint", ""}};
+      {"--steps", "1000000000"}, {"--checkpoint", ""}, {"--precision", "bf16"}};
     for (int i = 0; i < arguments.Length; i += 2) {
       if (i + 1 == arguments.Length || !flags.ContainsKey(arguments[i])) {
         Console.Error.WriteLine("usage: TrainGpt [FLAG VALUE]..., with the flags and usual values " +
@@ -142,12 +154,17 @@ sealed class TrainGpt {
       }
       flags[arguments[i]] = arguments[i + 1];
     }
+    string precision = flags["--precision"];
+    if (precision != "bf16" && !Recipes.ContainsKey(precision)) {
+      Console.Error.WriteLine($"--precision {precision}: expected bf16 or one of {string.Join(", ", Recipes.Keys)}");
+      Environment.Exit(2);
+    }
     return flags;
   }
 
   static void Main(string[] arguments) {
     var flags = Parse(arguments);
-    var run = new TrainGpt(File.ReadAllBytes(flags["--text"]), long.Parse(flags["--steps"]));
+    var run = new TrainGpt(File.ReadAllBytes(flags["--text"]), long.Parse(flags["--steps"]), flags["--precision"]);
     string folder = flags["--checkpoint"];
     run.Train(folder == "" ? null : run.OpenCheckpoint(folder));
     run.Finish();

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import org.halftone.*;
 
 /**
- * Trains a GPT on the bytes of a text in BF16 and prints its loss on the last tenth of the text.
+ * Trains a GPT on the bytes of a text in BF16 or by a low-precision recipe, and prints its loss on the last tenth of the text.
  *
  * <p>It is samples/c/train_gpt.c with its smallest model: the same number of steps gives the same loss. The processes
  * of halftone-run share each batch, the weights and the optimizer's state.
@@ -20,6 +20,8 @@ public final class TrainGpt {
   /** The learning rate climbs in the first twentieth: the first moments of AdamW are noise. */
   private static final int WARMUP_SHARE = 20;
   private static final int SAVE_EVERY = 500;
+  private static final Map<String, RecipeKind> RECIPES = Map.of("fp8-current", RecipeKind.CURRENT,
+      "fp8-block", RecipeKind.BLOCK, "mxfp8", RecipeKind.MXFP8, "nvfp4", RecipeKind.NVFP4);
 
   /** Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them. */
   private static final class Windows {
@@ -46,11 +48,12 @@ public final class TrainGpt {
   private final Windows windows;
   private final Windows heldOut;
   private final long steps;
+  private final AutocastPolicy policy;
   private final Block model;
   private final Fsdp shared;
   private final Optimizer optimizer;
 
-  private TrainGpt(byte[] text, long limit) {
+  private TrainGpt(byte[] text, long limit, String precision) {
     int cut = text.length - text.length / 10;
     // Training takes full batches in a random order, so that all processes have as many steps.
     windows = new Windows(tokens(text, 0, cut), new SamplerOptions().batchSize(BATCH / launch.size).dropLast(true)
@@ -58,6 +61,7 @@ public final class TrainGpt {
     heldOut = new Windows(tokens(text, cut, text.length),
         new SamplerOptions().batchSize(BATCH).shuffle(false).dropLast(false));
     steps = Math.min(limit, windows.sampler.batchesPerEpoch());
+    policy = policy(precision);
     model = Block.transformer(device,
         new TransformerOptions().vocabulary(256).positions(CONTEXT).layers(2).width(64).heads(4));
     shared = group == null ? null : new Fsdp(model, group, null,
@@ -68,6 +72,13 @@ public final class TrainGpt {
 
   private Tensor tokens(byte[] text, int begin, int end) {
     return Tensor.of(device, Arrays.copyOfRange(text, begin, end)).cast(Dtype.I32);
+  }
+
+  /** BF16, in which linear layers multiply by a recipe if the precision is one. */
+  private static AutocastPolicy policy(String precision) {
+    var policy = new AutocastPolicy(Dtype.BF16);
+    if (!precision.equals("bf16")) policy.setRecipe(new Recipe(RECIPES.get(precision)));
+    return policy;
   }
 
   private static Schedule schedule(long steps) {
@@ -101,7 +112,7 @@ public final class TrainGpt {
   private double trainStep() {
     Tensor loss;
     optimizer.zeroGrad();
-    try (Scope cast = Halftone.autocast(Dtype.BF16)) {
+    try (Scope cast = Halftone.autocast(policy)) {
       loss = windows.nextLoss(model);
     }
     loss.backward();
@@ -128,7 +139,7 @@ public final class TrainGpt {
   private void finish() {
     try (Scope gathered = shared == null ? null : shared.gather();
         Scope unrecorded = Halftone.noGrad();
-        Scope cast = Halftone.autocast(Dtype.BF16)) {
+        Scope cast = Halftone.autocast(policy)) {
       if (launch.rank != 0) return;
       System.out.printf("validation loss %.6f%n", validationLoss());
     }
@@ -137,7 +148,7 @@ public final class TrainGpt {
   private static Map<String, String> parse(String[] arguments) {
     // samples/data/make_text writes the text.
     var flags = new TreeMap<>(
-        Map.of("--text", "build/data/bible-kjv.txt", "--steps", "1000000000", "--checkpoint", ""));
+        Map.of("--text", "build/data/bible-kjv.txt", "--steps", "1000000000", "--checkpoint", "", "--precision", "bf16"));
     for (int i = 0; i < arguments.length; i += 2) {
       if (i + 1 == arguments.length || !flags.containsKey(arguments[i])) {
         System.err.println("usage: TrainGpt [FLAG VALUE]..., with the flags and usual values " + flags);
@@ -145,12 +156,18 @@ public final class TrainGpt {
       }
       flags.put(arguments[i], arguments[i + 1]);
     }
+    String precision = flags.get("--precision");
+    if (!precision.equals("bf16") && !RECIPES.containsKey(precision)) {
+      System.err.println("--precision " + precision + ": expected bf16 or one of " + RECIPES.keySet());
+      System.exit(2);
+    }
     return flags;
   }
 
   public static void main(String[] arguments) throws IOException {
     Map<String, String> flags = parse(arguments);
-    var run = new TrainGpt(Files.readAllBytes(Path.of(flags.get("--text"))), Long.parseLong(flags.get("--steps")));
+    var run = new TrainGpt(Files.readAllBytes(Path.of(flags.get("--text"))), Long.parseLong(flags.get("--steps")),
+        flags.get("--precision"));
     String folder = flags.get("--checkpoint");
     run.train(folder.isEmpty() ? null : run.openCheckpoint(folder));
     run.finish();

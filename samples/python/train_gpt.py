@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Trains a GPT on the bytes of a text in BF16, prints its loss on the last tenth of the text, and lets it write.
+"""Trains a GPT on the bytes of a text in BF16 or by a low-precision recipe, prints its loss on the last tenth of the
+text, and lets it write.
 
 It is samples/c/train_gpt.c with its smallest model: the same number of steps gives the same loss. The processes of
 halftone-run share each batch, the weights and the optimizer's state:
@@ -22,6 +23,7 @@ CONTEXT, BATCH = 64, 16
 VALIDATION_BATCHES = 100  # more would change the validation loss little
 WARMUP_SHARE = 20  # the learning rate climbs in the first twentieth: the first moments of AdamW are noise
 SAVE_EVERY = 500  # steps
+RECIPES = {"bf16": None, "fp8-current": "current", "fp8-block": "block", "mxfp8": "mxfp8", "nvfp4": "nvfp4"}
 
 
 class Windows:
@@ -65,7 +67,7 @@ def write(model: ht.Module, device: ht.Device, length: int) -> None:
 class Run:
     """Model, data and optimizer in each of the processes, of which the first one prints."""
 
-    def __init__(self, text: bytes, steps: int):
+    def __init__(self, text: bytes, steps: int, precision: str):
         self.context = ht.Context(seed=0)
         self.device = ht.Device("cpu", self.context)
         launch = ht.launch_read()
@@ -80,6 +82,7 @@ class Run:
         if self.group:
             self.shared = ht.Fsdp(self.model, self.group, unit_kind="transformer_block", unit_elements=1,
                                   weight_dtype="bf16")
+        self.recipe = RECIPES[precision]
         self.optimizer = ht.Optimizer.adamw(self.model, lr=1e-3, compute_dtype="bf16")
         self.optimizer.set_schedule(schedule(self.steps))
 
@@ -98,7 +101,7 @@ class Run:
         for step in range(done + 1, self.steps + 1):
             with ht.scope():
                 self.optimizer.zero_grad()
-                with ht.autocast("bf16"):
+                with ht.autocast("bf16", recipe=self.recipe):
                     loss, _ = self.windows.next_loss(self.model)
                 loss.backward()
                 self.optimizer.clip_grad_norm(1.0)
@@ -111,7 +114,7 @@ class Run:
     def finish(self, length: int) -> None:
         """Every process has all weights meanwhile, and the first one prints results."""
         gathered: ContextManager[Any] = self.shared.gathered() if self.shared else contextlib.nullcontext()
-        with gathered, ht.no_grad(), ht.autocast("bf16"):
+        with gathered, ht.no_grad(), ht.autocast("bf16", recipe=self.recipe):
             if self.is_first:
                 print(f"validation loss {validation_loss(self.model, self.held_out):.6f}")
                 write(self.model, self.device, length)
@@ -123,8 +126,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10**9, help="stop after this number of steps")
     parser.add_argument("--generate", type=int, default=200, help="bytes of text to write at the end")
     parser.add_argument("--checkpoint", help="save checkpoints in this folder, and continue from the newest one")
+    parser.add_argument("--precision", default="bf16", choices=RECIPES,
+                        help="of linear layers; all else is computed in bf16")
     flags = parser.parse_args()
-    run = Run(flags.text.read_bytes(), flags.steps)
+    run = Run(flags.text.read_bytes(), flags.steps, flags.precision)
     run.train(run.open_checkpoint(flags.checkpoint) if flags.checkpoint else None)
     run.finish(flags.generate)
 

@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests/package"))
 from installed_prefix import InstalledPrefix, run  # noqa: E402
 
-GUIDES = ("autocast-and-scaling.md", "checkpoints.md", "first-model.md", "fp8.md", "low-precision.md",
+GUIDES = ("autocast-and-scaling.md", "checkpoints.md", "first-model.md", "formats.md", "low-precision.md",
           "many-processes.md", "own-gradients.md", "ownership-and-threads.md")
 HEADERS = REPOSITORY / "capi/include/halftone"
 NAME = re.compile(r"\bhtone_[a-z0-9][a-z0-9_]*")

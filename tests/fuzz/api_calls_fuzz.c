@@ -81,7 +81,8 @@ static const Call kCalls[] = {make_tensor,
                               call_image,
                               call_volume,
                               call_numbers,
-                              call_round};
+                              call_round,
+                              set_recipe};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

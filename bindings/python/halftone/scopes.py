@@ -6,7 +6,7 @@ import threading
 from . import halftone as _generated
 from .enums import Status
 from .errors import HalftoneException
-from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Scope
+from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Recipe, Scope
 from .leaves import weights_moved
 
 
@@ -119,10 +119,11 @@ def deferred_init():
 _DEVICES = {"cpu": "bf16", "cuda": "f16", "meta": "bf16"}
 
 
-def autocast(device_type="bf16", dtype=None, enabled=True):
+def autocast(device_type="bf16", dtype=None, enabled=True, recipe=None):
     """Computes inside in a low-precision dtype where that is safe: autocast("bf16"), or as in PyTorch
     autocast("cuda", dtype="f16"). Without a dtype it is bf16 on a CPU and f16 on a GPU. A policy of one's own is taken,
-    too. With enabled=False operations inside keep their dtypes.
+    too. With enabled=False operations inside keep their dtypes. A recipe, such as "mxfp8" or a Recipe, has linear layers
+    multiply in codes of fewer bits.
     """
     if isinstance(device_type, str) and device_type.split(":")[0] in _DEVICES:
         dtype = _DEVICES[device_type.split(":")[0]] if dtype is None else dtype
@@ -132,7 +133,14 @@ def autocast(device_type="bf16", dtype=None, enabled=True):
         dtype = device_type
     if not enabled:
         dtype = "f32"
-    policy = dtype if isinstance(dtype, AutocastPolicy) else AutocastPolicy(dtype)
+    if isinstance(dtype, AutocastPolicy):
+        if recipe is not None:
+            raise ValueError("autocast: recipe is given beside a policy, which has its own (AutocastPolicy.set_recipe)")
+        policy = dtype
+    else:
+        policy = AutocastPolicy(dtype)
+        if recipe is not None and enabled:
+            policy.set_recipe(recipe if isinstance(recipe, Recipe) else Recipe(recipe))
     return _Begun(lambda: _generated.autocast_begin(policy), is_mode=True)
 
 

@@ -83,6 +83,7 @@
 #include "halftone/pool3d.h"
 #include "halftone/product.h"
 #include "halftone/random.h"
+#include "halftone/recipe.h"
 #include "halftone/recompute.h"
 #include "halftone/recurrent.h"
 #include "halftone/reduce.h"

@@ -208,6 +208,7 @@ using Module = Handle<htone_module>;                  /**< nn.h */
 using Optimizer = Handle<htone_optimizer>;            /**< optim.h */
 using Parameter = Handle<htone_parameter>;            /**< parameters.h */
 using Parameters = Handle<htone_parameters>;          /**< parameters.h */
+using Recipe = Handle<htone_recipe>;                  /**< recipe.h */
 using Sampler = Handle<htone_sampler>;                /**< data.h */
 using Schedule = Handle<htone_schedule>;              /**< schedule.h */
 using ScopeStack = Handle<htone_scope_stack>;          /**< scope_stack.h */

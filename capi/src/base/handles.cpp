@@ -46,6 +46,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a replicated model",
       "a sharded model",
       "a graph",
+      "a recipe",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

@@ -39,7 +39,8 @@ enum class HandleType : uint8_t {
   kDdp,
   kFsdp,
   kGraph,
-  kLast = kGraph,
+  kRecipe,
+  kLast = kRecipe,
 };
 
 // "a tensor", "an optimizer", for messages.

@@ -39,6 +39,13 @@ struct CodeRounding {
   PhiloxKey key;
 };
 
+// How the scale of a tensor follows from the largest magnitudes of earlier steps.
+struct HistoryRule {
+  NumberFormat format = NumberFormat::kE4M3;
+  bool takes_newest = false;  // else the largest
+  float factor = 1;           // of the scale: head-room
+};
+
 struct ScaledKernels {
   // scale (one f32) = the scale of a tensor from its largest magnitude (one f32), for codes of `format`: kDivided, or
   // kNvfp4, whose blocks have scales of their own under it.
@@ -48,6 +55,13 @@ struct ScaledKernels {
   // amax only with kGiven.
   Status (*quantize_blocks)(Stream&, const View& in, const CodeRounding& rounding, const View& amax,
                             const ScaledView& out) noexcept;
+  // The random Hadamard transform (formula/hadamard.h) of each whole block of 16 neighbours in a row; the rest of a row
+  // stays. in: f32, f16 or bf16, any strides; out: such a dtype, contiguous, apart from in.
+  Status (*rotate_blocks)(Stream&, const View& in, const PhiloxKey& key, const View& out) noexcept;
+  // A step of delayed scaling: scale (one f32) = that of the magnitude that the rule takes from `history` (f32 [n],
+  // contiguous, the newest first), or stays where there is none: infinities, NaN and 0 do not count. Then the history
+  // moves on by one place, and its newest is 0.
+  Status (*advance_history)(Stream&, const HistoryRule& rule, const View& history, const View& scale) noexcept;
   // out (a float, contiguous) = the values: code times block scale in FP32, which is exact but for subnormal numbers,
   // then times the tensor's scale, each rounded once.
   Status (*dequantize_blocks)(Stream&, const ScaledView& in, const View& out) noexcept;
@@ -57,6 +71,8 @@ struct ScaledKernels {
 #define HALFTONE_SCALED_ENTRIES(X)  \
   X(ScaledKernels, tensor_scale)    \
   X(ScaledKernels, quantize_blocks) \
+  X(ScaledKernels, rotate_blocks)   \
+  X(ScaledKernels, advance_history) \
   X(ScaledKernels, dequantize_blocks)
 
 }  // namespace halftone

@@ -1,4 +1,5 @@
 // Scaled tensors: a warp for each small block of elements with one scale, and a block of threads for each large one.
+#include "backend/formula/hadamard.h"
 #include "backend/formula/scaling.h"
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/launch.h"
@@ -10,7 +11,7 @@ namespace {
 
 // A warp takes blocks of up to so many elements.
 constexpr int64_t kWarpElements = 512;
-// Where the scale is given, the pieces that warps take.
+// Warps take such pieces if the scale is given.
 constexpr int64_t kGivenColumns = 128;
 
 struct Quantization {
@@ -138,6 +139,32 @@ HALFTONE_KERNEL tensor_scale_kernel(const float* amax, ScaleRule rule, float lar
   *scale = rule == ScaleRule::kNvfp4 ? nv_tensor_scale(bits) : divided_scale(bits, largest, /*least=*/0);
 }
 
+// A thread takes a block of a row, or the rest of a row.
+HALFTONE_KERNEL rotate_kernel(View in, PhiloxKey key, View out, int64_t blocks_of_row) {
+  const uint32_t signs = hadamard_signs(current_key(key));
+  const int64_t columns = in.shape[1];
+  for (int64_t item = first_item(); item < in.shape[0] * blocks_of_row; item += item_step()) {
+    const int64_t row = item / blocks_of_row, column = item % blocks_of_row * kHadamardSize;
+    const int64_t count = columns - column < kHadamardSize ? columns - column : kHadamardSize;
+    float block[kHadamardSize] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      block[i] = load<float>(Elements{in.data, in.dtype}, row * in.strides[0] + (column + i) * in.strides[1]);
+    }
+    if (count == kHadamardSize) hadamard_block(signs, block);
+    for (int64_t i = 0; i < count; ++i) store(Elements{out.data, out.dtype}, row * columns + column + i, block[i]);
+  }
+}
+
+// One thread: a history has about a thousand numbers.
+HALFTONE_KERNEL advance_kernel(HistoryRule rule, float* history, int64_t length, float* scale) {
+  const int64_t counted = rule.takes_newest ? 1 : length;
+  uint32_t most = 0;
+  for (int64_t i = 0; i < counted; ++i) most = larger_finite(most, history[i]);
+  if (most != 0) *scale = divided_scale(most, largest_of(rule.format), /*least=*/0) * rule.factor;
+  for (int64_t i = length - 1; i > 0; --i) history[i] = history[i - 1];
+  history[0] = 0;
+}
+
 struct Value {
   ScaledView in;
   int64_t columns;
@@ -178,6 +205,17 @@ Status quantize_blocks(Stream& stream, const View& in, const CodeRounding& round
     return launch(stream, grid_for_items(device_of(stream), of.count * kWarp), quantize_kernel<true>, of);
   }
   return launch(stream, grid_for_rows(of.count, kThreads), quantize_kernel<false>, of);
+}
+
+Status rotate_blocks(Stream& stream, const View& in, const PhiloxKey& key, const View& out) noexcept {
+  const int64_t blocks_of_row = (in.shape[1] + kHadamardSize - 1) / kHadamardSize;
+  return launch(stream, grid_for_items(device_of(stream), in.shape[0] * blocks_of_row), rotate_kernel, in, key, out,
+                blocks_of_row);
+}
+
+Status advance_history(Stream& stream, const HistoryRule& rule, const View& history, const View& scale) noexcept {
+  return launch(stream, {.blocks = 1, .threads = 1}, advance_kernel, rule, static_cast<float*>(history.data),
+                history.numel(), static_cast<float*>(scale.data));
 }
 
 Status dequantize_blocks(Stream& stream, const ScaledView& in, const View& out) noexcept {

@@ -14,6 +14,7 @@
 #include "core/dtype.h"
 #include "core/ref.h"
 #include "ops/dispatch/op.h"
+#include "ops/dispatch/recipe.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -30,7 +31,13 @@ class AutocastPolicy final : public RefCounted {
     table_[static_cast<int>(op)] = autocast_class;
     ++changes_;
   }
-  // Calls of set() so far.
+  // The codes in which linear layers of class kLow multiply; null: they multiply in dtype().
+  const Recipe* recipe() const noexcept { return recipe_.get(); }
+  void set_recipe(Ref<const Recipe> recipe) noexcept {
+    recipe_ = std::move(recipe);
+    ++changes_;
+  }
+  // Calls of set() and set_recipe() so far.
   uint64_t changes() const noexcept { return changes_; }
 
   // Bytes that casts under this policy wrote: for parameters without a current copy, and for other tensors. Any thread.
@@ -44,6 +51,7 @@ class AutocastPolicy final : public RefCounted {
   DType dtype_;
   std::array<AutocastClass, kOpCount> table_;
   uint64_t changes_ = 0;
+  Ref<const Recipe> recipe_;
   mutable CastBytes cast_bytes_;
 };
 

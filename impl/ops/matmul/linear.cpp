@@ -4,10 +4,9 @@
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
-#include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
+#include "ops/matmul/layer_operands.h"
 #include "ops/matmul/matmul.h"
-#include "ops/matmul/saved_layer.h"
 #include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
@@ -44,15 +43,13 @@ Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tenso
   Shape shape = input.shape();
   shape[shape.rank() - 1] = weight.size(0);
   const Tensor rows = as_rows(input);
+  const bool records = should_record(std::array{&input, &weight, &bias});
+  const LayerOperands operands(Op::kLinear, rows, weight, records);
   // Saved before the product, which a second forward need not compute if these are the last that it has to make again.
   SavedLayer saved;
-  if (should_record(std::array{&input, &weight, &bias})) saved = SavedLayer(rows, weight);
+  if (records) saved = operands.save();
   Tensor result = empty(input.device(), input.dtype(), shape);
-  run_gemm("linear", input.device(),
-           {.a = rows.view(),
-            .b = transposed(weight.view()),
-            .bias = bias.defined() ? bias.view() : View{},
-            .c = *RowsView(result)});
+  operands.multiply("linear", {.bias = bias.defined() ? bias.view() : View{}, .c = *RowsView(result)});
   if (auto* node = record<LinearBackward>(result, {&input, &weight, &bias})) {
     node->layer = std::move(saved);
     node->layer.set_operands(input.shape(), bias);

@@ -5,11 +5,10 @@
 
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
-#include "ops/gemm/gemm.h"
 #include "ops/matmul/gemm_activation.h"
 #include "ops/matmul/layer.h"
+#include "ops/matmul/layer_operands.h"
 #include "ops/matmul/matmul.h"
-#include "ops/matmul/saved_layer.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -46,18 +45,16 @@ Tensor linear_activation(const Tensor& given_input, const Tensor& given_weight, 
   shape[shape.rank() - 1] = weight.size(0);
   const Tensor rows = as_rows(input);
   const bool records = should_record(std::array{&input, &weight, &bias});
+  const LayerOperands operands(Op::kLinearActivation, rows, weight, records);
   SavedLayer saved;
-  if (records) saved = SavedLayer(rows, weight);
+  if (records) saved = operands.save();
   Tensor result = empty(input.device(), input.dtype(), shape);
   const Tensor sum =
       records && needs_sum(activation) ? empty(input.device(), input.dtype(), shape, Category::kActivations) : Tensor();
-  run_gemm("linear_activation", input.device(),
-           {.a = rows.view(),
-            .b = transposed(weight.view()),
-            .bias = bias.defined() ? bias.view() : View{},
-            .c = *RowsView(result),
-            .activation = activation,
-            .sum = sum.defined() ? *RowsView(sum) : View{}});
+  operands.multiply("linear_activation", {.bias = bias.defined() ? bias.view() : View{},
+                                          .c = *RowsView(result),
+                                          .activation = activation,
+                                          .sum = sum.defined() ? *RowsView(sum) : View{}});
   if (auto* node = record<LinearActivationBackward>(result, {&input, &weight, &bias})) {
     node->layer = std::move(saved);
     node->layer.set_operands(input.shape(), bias);

@@ -6,6 +6,7 @@
 #include "autograd/scope.h"
 #include "autograd/weights/weights.h"
 #include "core/error.h"
+#include "parallel/mesh/amax_agreement.h"
 #include "parallel/mesh/started_work.h"
 #include "parallel/mesh/weights.h"
 #include "parallel/rounds/averages.h"
@@ -15,6 +16,20 @@
 #include "tensor/factory.h"
 
 namespace halftone::parallel {
+
+namespace {
+
+std::vector<nn::NamedBuffer> states_in(std::vector<nn::NamedBuffer> buffers) {
+  std::erase_if(buffers, [](const nn::NamedBuffer& buffer) { return buffer.role != nn::BufferRole::kState; });
+  return buffers;
+}
+
+std::unique_ptr<const AmaxAgreement> agreement_about(const std::vector<nn::NamedBuffer>& buffers) {
+  auto agreement = std::make_unique<const AmaxAgreement>(buffers);
+  return agreement->is_needed() ? std::move(agreement) : nullptr;
+}
+
+}  // namespace
 
 Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, ReplicateOptions options, Ref<RefCounted> owner)
     : Replicate(group, module, module->parameters(), std::move(options), std::move(owner)) {}
@@ -33,6 +48,8 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vec
                      {std::move(owner)}),
       module_(std::move(module)),
       module_buffers_(module_ ? module_->buffers() : std::vector<nn::NamedBuffer>()),
+      forward_buffers_(options.broadcasts_buffers ? states_in(module_buffers_) : std::vector<nn::NamedBuffer>()),
+      amax_agreement_(agreement_about(module_buffers_)),
       options_(std::move(options)),
       sums_(options_.is_deterministic ? make_ref<MicrobatchSums>() : nullptr),
       follows_arrival_(!options_.finds_unused && !options_.is_deterministic) {
@@ -42,7 +59,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vec
   for (const NamedParameter& named : all()) named.parameter->weights().materialize();
   compare_models();
   broadcast_weights(exchange(), all(), 0);
-  take_root_buffers();
+  broadcast_buffers(exchange(), module_buffers_, root_, rounds());
   plan();
   add_hooks();
 }
@@ -74,7 +91,7 @@ void Replicate::set_hook(Ref<ReductionHook> hook) {
 void Replicate::add_hooks() {
   if (!module_) return;
   watch_forwards(*module_);
-  if (module_buffers_.empty() || !options_.broadcasts_buffers) return;
+  if (forward_buffers_.empty() && !amax_agreement_) return;
   keep(module_->forward_pre_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { prepare_forward(); }));
 }
@@ -83,10 +100,13 @@ void Replicate::add_hooks() {
 void Replicate::prepare_forward() {
   if (!is_synced() || !module_->is_training() || !scope().grad_enabled) return;
   if (is_joining_) exchange_step(Step::kForward);
-  take_root_buffers();
+  share_buffers();
 }
 
-void Replicate::take_root_buffers() { broadcast_buffers(exchange(), module_buffers_, root_, rounds()); }
+void Replicate::share_buffers() {
+  if (amax_agreement_) amax_agreement_->reach(exchange(), rounds());
+  broadcast_buffers(exchange(), forward_buffers_, root_, rounds());
+}
 
 RoundRule Replicate::begin_round() {
   if (is_joining_ && is_synced()) exchange_step(Step::kBackward);
@@ -139,13 +159,13 @@ void Replicate::end_join() {
   is_joining_ = false;
   has_joined_ = true;
   broadcast_weights(exchange(), all(), root_);
-  take_root_buffers();
+  broadcast_buffers(exchange(), module_buffers_, root_, rounds());
   root_ = 0;
 }
 
 bool Replicate::shadow_step() {
   const Step step = exchange_step(Step::kNothing);
-  if (step == Step::kForward) take_root_buffers();
+  if (step == Step::kForward) share_buffers();
   if (step == Step::kBackward) {
     shadow_round();
     follow_arrival({});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "parallel/rounds/reduction.h"
 
 namespace halftone::parallel {
+
+class AmaxAgreement;  // parallel/mesh/amax_agreement.h
 
 class MicrobatchSums;  // rounds/microbatch_sum.h
 
@@ -63,7 +66,7 @@ class Replicate final : public GradientEngine {
   void plan();
   void add_hooks();
   void prepare_forward();
-  void take_root_buffers();
+  void share_buffers();
   void take_totals();
   void follow_arrival(const std::vector<size_t>& arrived);
   Step exchange_step(Step own);
@@ -71,6 +74,8 @@ class Replicate final : public GradientEngine {
 
   const Ref<nn::Module> module_;  // null for a list of parameters
   const std::vector<nn::NamedBuffer> module_buffers_;
+  const std::vector<nn::NamedBuffer> forward_buffers_;  // of which rank 0's replace the others' before each forward
+  const std::unique_ptr<const AmaxAgreement> amax_agreement_;  // null where there is nothing to agree about
   const ReplicateOptions options_;
   Ref<MicrobatchSums> sums_;  // null unless deterministic
   bool follows_arrival_;      // until the buckets were laid out anew

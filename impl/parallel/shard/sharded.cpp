@@ -109,6 +109,7 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
                       .compares_batches = options.compares_batches},
                      std::move(owners)),
       options_(options),
+      amax_agreement_(buffers),
       ranks_(make_ref<Ranks>(*this)),
       units_(std::make_unique<WeightUnits>(!is_full(), options_.most_units)),
       unit_of_(this->parameters().size()) {
@@ -197,8 +198,11 @@ size_t Sharded::set_of(const Parameter& parameter) const noexcept {
 void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   watch_forwards(module);
   // The model's hook is the owner, so that this object goes with the model.
-  module.forward_pre_hooks().add([owner = Ref<Sharded>::share(this)](const nn::Module&, std::span<const Tensor>,
-                                                                     std::span<Tensor>) { owner->units_->enter(0); });
+  module.forward_pre_hooks().add(
+      [owner = Ref<Sharded>::share(this)](const nn::Module& model, std::span<const Tensor>, std::span<Tensor>) {
+        owner->prepare_forward(model);
+        owner->units_->enter(0);
+      });
   keep(module.forward_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor> changed) {
         units_->leave(0);
@@ -211,6 +215,10 @@ void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
                                                         std::span<const Tensor>,
                                                         std::span<Tensor>) { units_->leave(i); }));
   }
+}
+
+void Sharded::prepare_forward(const nn::Module& module) const {
+  if (is_synced() && module.is_training() && scope().grad_enabled) amax_agreement_.reach(exchange(), rounds());
 }
 
 // At most a gather of weights that stay is in flight, and one rank alone may read them.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/mesh/amax_agreement.h"
 #include "parallel/rounds/gradient_engine.h"
 #include "parallel/shard/sharded_options.h"
 
@@ -66,9 +67,11 @@ class Sharded final : public GradientEngine {
   void add_hooks(nn::Module& module, const std::vector<Unit>& units);
   void convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const;
   void need(size_t unit);
+  void prepare_forward(const nn::Module& module) const;
   bool is_full() const noexcept { return releases_weights(options_); }
 
   const ShardedOptions options_;
+  const AmaxAgreement amax_agreement_;
   std::vector<size_t> trained_;  // by number in all(): the number in parameters(), or kUntrained
   Ref<Ranks> ranks_;
   const std::unique_ptr<WeightUnits> units_;

@@ -10,6 +10,18 @@
 
 enum { kLineInterval = 100 };
 
+/* In the order of --help. A recipe of 0: linear layers multiply in the dtype. */
+static const struct {
+  htone_dtype dtype;
+  htone_recipe_kind recipe;
+} kPrecisions[] = {{HTONE_F32, 0},
+                   {HTONE_BF16, 0},
+                   {HTONE_F16, 0},
+                   {HTONE_BF16, HTONE_RECIPE_CURRENT},
+                   {HTONE_BF16, HTONE_RECIPE_BLOCK},
+                   {HTONE_BF16, HTONE_RECIPE_MXFP8},
+                   {HTONE_BF16, HTONE_RECIPE_NVFP4}};
+
 double seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -18,11 +30,12 @@ double seconds_now(void) {
 
 bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t flag_count, int argc, char** argv,
                    int* out_exit_status) {
-  static const htone_dtype precisions[] = {HTONE_F32, HTONE_BF16, HTONE_F16};
   train_options* o = &t->options;
   const flag common[] = {
-      {"--precision", kFlagChoice, &o->precision, "bf16", "dtype of weights and activations in matrix products",
-       .choices = "fp32|bf16|fp16"},
+      {"--precision", kFlagChoice, &o->precision, "bf16",
+       "of weights and activations in matrix products; fp8-current and the rest are recipes for linear layers, which "
+       "compute all else in bf16",
+       .choices = "fp32|bf16|fp16|fp8-current|fp8-block|mxfp8|nvfp4"},
       {"--device", kFlagText, &o->device, "cpu", .meaning = "where to train"},
       {"--steps", kFlagWhole, &o->steps, NULL, "stop after this number of steps", .low = 1, .high = 1000000000},
       {"--lr", kFlagNumber, &o->lr, "1e-3", "initial learning rate", .low = 0, .high = INT64_MAX},
@@ -46,7 +59,7 @@ bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t fl
   const flag_table tables[] = {{flags, flag_count}, {common, sizeof common / sizeof common[0]}};
   o->steps = INT64_MAX;
   if (!flags_parse(summary, tables, 2, argc, argv, out_exit_status)) return false;
-  t->precision = precisions[o->precision];
+  t->precision = kPrecisions[o->precision].dtype;
   if (!o->resume || o->checkpoint != NULL) return true;
   print_error("--resume: needs --checkpoint, the directory to continue from");
   *out_exit_status = kExitUsage;
@@ -141,14 +154,21 @@ static bool build_schedule(trainer* t) {
          ok(htone_optimizer_set_schedule(t->optimizer, schedule));
 }
 
+static bool make_policy(trainer* t) {
+  const htone_recipe_kind kind = kPrecisions[t->options.precision].recipe;
+  htone_recipe* recipe;
+  return ok(htone_autocast_policy_create(t->precision, &t->policy)) &&
+         (kind == 0 ||
+          (ok(htone_recipe_create(kind, NULL, &recipe)) && ok(htone_autocast_policy_set_recipe(t->policy, recipe))));
+}
+
 bool trainer_build(trainer* t) {
   htone_optimizer_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
   adamw.compute_dtype = t->precision;
   adamw.lr = t->options.lr;
   scaling.enabled = t->precision == HTONE_F16;
-  return ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) &&
-         ok(htone_autocast_policy_create(t->precision, &t->policy)) &&
+  return ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) && make_policy(t) &&
          ok(htone_optimizer_create(t->model, &adamw, &t->optimizer)) && build_schedule(t) &&
          ok(htone_grad_scaler_create(t->device, &scaling, &t->scaler));
 }

@@ -28,7 +28,7 @@ typedef struct train_options {
 
 typedef struct trainer {
   train_options options;
-  htone_dtype precision; /* dtype of weights and activations in matrix products */
+  htone_dtype precision; /* dtype of weights and activations outside of recipes */
   const char* items;     /* the name of what a step trains on, such as "images"; set by the program */
   const char* unit_kind; /* of the modules whose weights processes share one by one; set by the program */
   double max_grad_norm;  /* limit on the norm of all gradients together; set by the program; 0: none */

@@ -71,6 +71,7 @@ static void make_options(void) {
   fixture.generate_options.context = 2;
   assert_ok(htone_optimizer_options_init(HTONE_OPTIMIZER_ADAMW, &fixture.optimizer_options));
   assert_ok(htone_ema_options_init(&fixture.ema_options));
+  assert_ok(htone_recipe_options_init(&fixture.recipe_options));
   assert_ok(htone_norm_guard_options_init(&fixture.norm_guard_options));
   assert_ok(htone_sampler_options_init(&fixture.sampler_options));
   assert_ok(htone_cross_entropy_options_init(&fixture.cross_entropy_options));
@@ -320,6 +321,7 @@ static void make_objects(void) {
   fixture.ddp = make_object(kDdpHandle);
   fixture.whole_module = NULL; /* that of the test before is gone */
   fixture.fsdp = make_object(kFsdpHandle);
+  fixture.recipe = make_object(kRecipeHandle);
   fixture.graph = keep_graph(make_object(kGraphHandle));
   assert_ok(htone_parameters_create_from_module(fixture.whole_module, &fixture.sharded_parameters));
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
@@ -364,4 +366,5 @@ void release_fixture(void) {
   assert_ok(htone_group_release(fixture.group));
   assert_ok(htone_scope_end(fixture.scope));
   assert_ok(htone_scope_stack_release(fixture.stack));
+  assert_ok(htone_recipe_release(fixture.recipe));
 }

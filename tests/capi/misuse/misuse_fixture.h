@@ -32,6 +32,7 @@ typedef enum HandleKind {
   kWorkHandle,
   kDdpHandle,
   kFsdpHandle,
+  kRecipeHandle,
   kGraphHandle,
   kHandleKinds
 } HandleKind;
@@ -62,6 +63,7 @@ typedef struct Fixture {
   htone_work* work;   /* a barrier that is done */
   htone_ddp* ddp;     /* of free_module */
   htone_fsdp* fsdp;
+  htone_recipe* recipe;
   htone_graph* graph; /* of a step that does nothing */
 
   htone_tensor* leaf; /* with a gradient */
@@ -112,6 +114,7 @@ typedef struct Fixture {
   htone_generate_options generate_options;       /* one new token */
   htone_optimizer_options optimizer_options;
   htone_ema_options ema_options;
+  htone_recipe_options recipe_options;
   htone_norm_guard_options norm_guard_options;
   htone_sampler_options sampler_options;
   htone_cross_entropy_options cross_entropy_options;

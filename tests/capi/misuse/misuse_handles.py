@@ -28,6 +28,7 @@ HANDLES = {
     "htone_work": ("kWorkHandle", "work", "htone_work_release"),
     "htone_ddp": ("kDdpHandle", "ddp", "htone_ddp_release"),
     "htone_fsdp": ("kFsdpHandle", "fsdp", "htone_fsdp_release"),
+    "htone_recipe": ("kRecipeHandle", "recipe", "htone_recipe_release"),
     "htone_graph": ("kGraphHandle", "graph", "htone_graph_release"),
 }
 

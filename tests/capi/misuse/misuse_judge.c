@@ -134,11 +134,11 @@ static const uint64_t kPatterns[] = {
 BadHandle bad_handle(HandleKind kind, size_t i) {
   static int on_no_stack;
   void* const own[kHandleKinds] = {
-      fixture.context,   fixture.device,     fixture.tensor,    fixture.scope,      fixture.stack,
-      fixture.policy,    fixture.module,     fixture.parameter, fixture.parameters, fixture.state_dict,
-      fixture.optimizer, fixture.schedule,   fixture.scaler,    fixture.ema,        fixture.sampler,
-      fixture.batches,   fixture.checkpoint, fixture.function,  fixture.hook,       fixture.store,
-      fixture.group,     fixture.work,       fixture.ddp,       fixture.fsdp,       fixture.graph};
+      fixture.context, fixture.device,    fixture.tensor,     fixture.scope,      fixture.stack,      fixture.policy,
+      fixture.module,  fixture.parameter, fixture.parameters, fixture.state_dict, fixture.optimizer,  fixture.schedule,
+      fixture.scaler,  fixture.ema,       fixture.sampler,    fixture.batches,    fixture.checkpoint, fixture.function,
+      fixture.hook,    fixture.store,     fixture.group,      fixture.work,       fixture.ddp,        fixture.fsdp,
+      fixture.recipe,  fixture.graph};
   const BadHandle singles[] = {
       {"NULL", NULL},
       {"released", released[kind]},

@@ -33,6 +33,8 @@ NAMES = {
     ("htone_safetensors_load", "path"): Values("fixture.safetensors_path",
                                                  refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
     ("htone_module_set_recompute_matching", "path"): Values('"*"'),
+    ("htone_module_set_recipe_matching", "path"): Values('"*"'),
+    ("htone_module_clear_recipe_matching", "path"): Values('"*"'),
     "kind": Values('"linear"'),
     "pattern": Values('"*"'),
     "message": Values('"text"'),

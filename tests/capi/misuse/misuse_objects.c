@@ -26,6 +26,7 @@ typedef union Handle {
   htone_work* work;
   htone_ddp* ddp;
   htone_fsdp* fsdp;
+  htone_recipe* recipe;
   htone_graph* graph;
 } Handle;
 
@@ -107,6 +108,9 @@ void* make_object(HandleKind kind) {
     case kFsdpHandle:
       assert_ok(htone_fsdp_create(renew_whole_module(), fixture.group, NULL, NULL, &made.fsdp));
       break;
+    case kRecipeHandle:
+      assert_ok(htone_recipe_create(HTONE_RECIPE_MXFP8, NULL, &made.recipe));
+      break;
     case kGraphHandle:
       assert_ok(htone_graph_capture(fixture.device, no_step, NULL, NULL, &made.graph));
       break;
@@ -166,6 +170,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_ddp_release(handle);
     case kFsdpHandle:
       return htone_fsdp_release(handle);
+    case kRecipeHandle:
+      return htone_recipe_release(handle);
     case kGraphHandle:
       return htone_graph_release(handle);
     case kHandleKinds:

@@ -23,6 +23,7 @@ TRAINING = {
     ("htone_split", "count"): Values("1", refuse(["0"])),
     ("htone_parameter_read", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_parameter_create_new", "dtype"): Values("HTONE_F32", FLOATS),
+    ("htone_recipe_create", "kind"): Values("HTONE_RECIPE_CURRENT", refuse(["0", "6", "-1"])),
     ("htone_autocast_policy_create", "dtype"): Values("HTONE_BF16", FLOATS + refuse(["HTONE_F64", "HTONE_F8E4M3"])),
     ("htone_linspace", "count"): Values("3", refuse(["-1"] + EXTREMES)),
     "final_factor": Values("0.5", FINITE + refuse(["-0.1", "1.1"])),

@@ -91,6 +91,7 @@ htone_status use_ema(Machine* machine);
 /* modes.c */
 htone_status make_policy(Machine* machine);
 htone_status use_policy(Machine* machine);
+htone_status set_recipe(Machine* machine);
 htone_status begin_scope(Machine* machine);
 htone_status end_scope(Machine* machine);
 htone_status ask_device(Machine* machine);

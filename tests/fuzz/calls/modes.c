@@ -7,6 +7,22 @@ htone_status make_policy(Machine* machine) {
   return keep(machine, kPolicy, status, made);
 }
 
+/* A policy's recipe, or that of all linear layers in a module. */
+htone_status set_recipe(Machine* machine) {
+  htone_recipe_options options = HTONE_RECIPE_OPTIONS_INIT;
+  htone_recipe* recipe = NULL;
+  size_t count;
+  options.history_length = byte(machine) % 5;
+  options.gradient_dtype = flag(machine) ? dtype_in(machine) : 0;
+  htone_status status = htone_recipe_create(byte(machine) % 7, &options, &recipe);
+  if (status == HTONE_OK) {
+    status = flag(machine) ? htone_autocast_policy_set_recipe(policy_in(machine), recipe)
+                           : htone_module_set_recipe_matching(module_in(machine), NULL, "linear", recipe, &count);
+  }
+  htone_recipe_release(recipe);
+  return status;
+}
+
 htone_status use_policy(Machine* machine) {
   static const char* const ops[] = {"matmul", "softmax", "add", "einsum", "no such operation", NULL};
   htone_autocast_class autocast_class = 0;

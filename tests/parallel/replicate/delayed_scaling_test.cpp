@@ -1,0 +1,77 @@
+// Delayed scaling over ranks: the scales of all follow from the largest magnitude of any.
+#include "nn/own_recipe.h"
+#include "ops/dispatch/autocast.h"
+#include "parallel/shards.h"
+
+namespace halftone::parallel {
+namespace {
+
+constexpr RecipeOptions kDelayed = {
+    .kind = RecipeKind::kDelayed, .gradient_format = NumberFormat::kE5M2, .history_length = 4};
+
+std::vector<float> buffer(const nn::Module& module, const std::string& name) {
+  for (const nn::NamedBuffer& each : module.buffers()) {
+    if (each.name == name) return values_of(each.tensor);
+  }
+  return {};
+}
+
+// The first layer reads numbers up to 1, 2, ... by rank.
+void run_forward(const nn::Module& model, ContextDevice& device, int number) {
+  AutocastPolicy policy(DType::kBF16);
+  const ScopeGuard restore;
+  scope().autocast = &policy;
+  model.run(full(device, DType::kBF16, {2, kFeatures}, number + 1.0));
+}
+
+Ref<nn::Module> delayed_model(ContextDevice& device) {
+  Ref<nn::Module> model = make_perceptron(device);
+  nn::set_own_recipes(*model, {.kind = "linear"}, make_ref<Recipe>(kDelayed));
+  return model;
+}
+
+// The newest magnitude is this rank's own until the next forward.
+void expect_agreement(const nn::Module& model, int number, int size) {
+  const auto own = static_cast<float>(number + 1), largest = static_cast<float>(size);
+  EXPECT_EQ(buffer(model, "0.amax_scale")[0], largest / 448);
+  const std::vector<float> history = buffer(model, "0.amax_history");
+  EXPECT_EQ(std::vector<float>(history.begin(), history.begin() + 4), (std::vector<float>{own, largest, largest, 0}));
+}
+
+// Two numbers for each of two layers, which a rank sends at most twice.
+TEST(DelayedScaling, OfReplicasAgreesBeforeEachForward) {
+  run_ranks(3, [](Rank& rank) {
+    const Ref<nn::Module> model = delayed_model(rank.device());
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, ReplicateOptions());
+    const auto forward = [&] { run_forward(*model, rank.device(), rank.number()); };
+    forward();
+    const int64_t before = rank.group->counters().bytes_sent;
+    forward();
+    EXPECT_LE(rank.group->counters().bytes_sent - before, 2 * 2 * 2 * 4);
+    forward();
+    expect_agreement(*model, rank.number(), 3);
+  });
+}
+
+TEST(DelayedScaling, OfShardsAgrees) {
+  run_ranks(2, [](Rank& rank) {
+    const Ref<nn::Module> model = delayed_model(rank.device());
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kGradients));
+    for (int i = 0; i < 3; ++i) run_forward(*model, rank.device(), rank.number());
+    expect_agreement(*model, rank.number(), 2);
+  });
+}
+
+TEST(DelayedScaling, EvaluationSendsNothing) {
+  run_ranks(2, [](Rank& rank) {
+    const Ref<nn::Module> model = delayed_model(rank.device());
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, ReplicateOptions());
+    if (rank.number() != 0) return;
+    const ScopeGuard restore;
+    scope().grad_enabled = false;
+    run_forward(*model, rank.device(), 0);
+  });
+}
+
+}  // namespace
+}  // namespace halftone::parallel
