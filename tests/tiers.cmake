@@ -27,6 +27,7 @@ set(HALFTONE_FULL_CASES_cpu
     "Pool.SharesPlanes*:Cast.ReadsBackwards*:GemmOfCodes.EveryLayout*"
     "Gemm.AddsUpTheRowsOfA:Gemm.TheSumsOf*:Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
 set(HALFTONE_FULL_CASES_ops
+    "ScaledTest.HaveTheCodes*:ScaledTest.AreRoundedUp*:"
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")
 set(HALFTONE_FULL_CASES_cuda "ConvOnCuda.*:AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
 set(HALFTONE_FULL_CASES_nccl

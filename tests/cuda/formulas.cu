@@ -129,6 +129,13 @@ HALFTONE_HOST_DEVICE double call_format(double x, const FormatGrid<double>& grid
          Float4E2M1::from(static_cast<float>(x)) + ScaleE8M0::rounded_up(static_cast<float>(x), 6.0f);
 }
 
+HALFTONE_HOST_DEVICE float call_scaling(NumberFormat format, float x) {
+  const uint32_t bits = magnitude_bits(x);
+  const float factors = mx_scale(bits, largest_of(format), true).factor + power_scale(bits, 448).factor +
+                        row_scale(bits, 448).factor + nv_scale(bits, nv_tensor_scale(bits)).factor;
+  return number_of_code(format, code_of(format, x, x * factors, true, 5));
+}
+
 HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {
   const PhiloxKey key = rounding_key(seed, 1, 2, Rounded::kWeight);
   const PhiloxBlock words = philox(key, 3);
@@ -178,7 +185,7 @@ __attribute__((global)) void call_all(OptimizerState* state, ScalerState* scaler
                                       double* nodes) {
   call_states(*state, *scaler, items);
   call_updates(*state, values[0], values);
-  values[0] += call_random(7, items) + call_codes(values[1], 9);
+  values[0] += call_random(7, items) + call_codes(values[1], 9) + call_scaling(NumberFormat::kE2M1, values[1]);
   values[0] += static_cast<float>(call_draws(7, nodes));
   values[0] += static_cast<float>(call_activations(values[0], values[1]) + call_powers(values[0], values[1]));
 }

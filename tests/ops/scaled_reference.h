@@ -185,7 +185,7 @@ class ScaledModel {
     const int sign = std::signbit(x_[at(i)]) ? (is_e2m1 ? 8 : 128) : 0;
     if (std::isnan(scaled)) return static_cast<uint8_t>(sign | (is_e2m1 ? 7 : nan_code()));
     const CodePlace place = place_of(std::fabs(static_cast<double>(scaled)), magnitudes_);
-    const bool up = place.share + (word(i) + 0.5) / 65536 >= 1;
+    const bool up = place.share >= (65535.5 - word(i)) / 65536;
     return static_cast<uint8_t>(sign | (options_.stochastic ? place.lower + (up ? 1 : 0) : nearest(place)));
   }
   int nan_code() const { return options_.format == NumberFormat::kE4M3 ? 127 : 126; }

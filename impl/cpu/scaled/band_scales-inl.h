@@ -27,7 +27,7 @@ class BandScales {
   }
 
   // Notes the magnitudes of a panel of the band.
-  void measure(const Panel& panel) {
+  HWY_NOINLINE void measure(const Panel& panel) {
     const int64_t rows = std::min(out_.block_rows, panel.place.rows);
     for (int64_t row = panel.place.row; row < panel.place.end_row(); row += rows) {
       const int64_t height = std::min(rows, panel.place.end_row() - row);
@@ -39,7 +39,7 @@ class BandScales {
   uint32_t largest() const { return static_cast<uint32_t>(*std::max_element(most_, most_ + count_)); }
 
   // Computes the scales and stores them, once all panels are measured.
-  void finish(ScaleRule rule, float largest) {
+  HWY_NOINLINE void finish(ScaleRule rule, float largest) {
     switch (rule) {
       case ScaleRule::kGiven:
         return std::fill_n(factors_, count_, divisor_of(*static_cast<const float*>(out_.scales.data))), void();
@@ -88,10 +88,10 @@ class BandScales {
       factors_[b] = scale.factor;
     }
     const int64_t first_row = band_.row / out_.block_rows, first_column = band_.column / out_.block_columns;
-    Scale* const out = static_cast<Scale*>(out_.scales.data);
-    for (int64_t b = 0; b < count_; ++b) {
-      const int64_t row = first_row + b / across_, column = first_column + b % across_;
-      out[row * out_.scales.strides[0] + column * out_.scales.strides[1]] = scales[b];
+    const Shape& strides = out_.scales.strides;
+    Scale* row = static_cast<Scale*>(out_.scales.data) + first_row * strides[0] + first_column * strides[1];
+    for (int64_t begin = 0; begin < count_; begin += across_, row += strides[0]) {
+      for (int64_t b = 0; b < across_; ++b) row[b * strides[1]] = scales[begin + b];
     }
   }
 

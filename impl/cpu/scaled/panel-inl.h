@@ -32,7 +32,7 @@ class PanelReader {
   PanelReader& operator=(const PanelReader&) = delete;
 
   // Valid until the next read. REQUIRES: at most kPanelSize elements.
-  Panel read(const Rectangle& place) {
+  HWY_NOINLINE Panel read(const Rectangle& place) {
     const int64_t row_stride = matrix_.strides[0], stride = matrix_.strides[1];
     const int64_t offset = place.row * row_stride + place.column * stride;
     std::byte* const first =
@@ -40,14 +40,27 @@ class PanelReader {
     if (matrix_.dtype == DType::kF32 && stride == 1) {
       return {place, static_cast<const float*>(static_cast<const void*>(first)), row_stride};
     }
-    const RowBlock rows = {{first, matrix_.dtype, stride}, row_stride, place.rows, place.columns};
-    load_tiles(rows, place.columns, values_);
+    if (is_turned(matrix_)) {
+      read_turned(place, first);
+    } else {
+      load_tiles({{first, matrix_.dtype, stride}, row_stride, place.rows, place.columns}, place.columns, values_);
+    }
     return {place, values_, place.columns};
   }
 
  private:
+  // A column is a run of memory here, so the columns are loaded, and turned into rows in L1.
+  void read_turned(const Rectangle& place, std::byte* first) {
+    load_tiles({{first, matrix_.dtype, 1}, matrix_.strides[1], place.columns, place.rows}, place.rows, columns_);
+    for (int64_t row = 0; row < place.rows; ++row) {
+      float* const out = values_ + row * place.columns;
+      for (int64_t column = 0; column < place.columns; ++column) out[column] = columns_[column * place.rows + row];
+    }
+  }
+
   const View& matrix_;
   alignas(64) float values_[kPanelSize];
+  alignas(64) float columns_[kPanelSize];
 };
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

@@ -33,45 +33,48 @@ class CodeWriter {
     const Rectangle& place = panel.place;
     const int64_t first = row * codes_.strides[0] + place.column;
     Code* const out = kIsPacked ? row_ : static_cast<Code*>(codes_.data) + first;
-    if (rounding_.is_stochastic) draw_words(row, place.column, place.columns);
+    const float* const values = panel.at(row, place.column);
     scales.for_each_factor(place, row, [&](int64_t column, int64_t count, float factor) {
-      const int64_t i = column - place.column;
-      if (rounding_.is_stochastic) {
-        encode_by_chance(panel.at(row, column), count, factor, divides(), words_ + i, out + i);
-      } else {
-        encode_nearest(panel.at(row, column), count, factor, divides(), out + i);
-      }
+      apply_factor(panel.at(row, column), count, factor, divides(), scaled_ + (column - place.column));
     });
+    if (rounding_.is_stochastic) {
+      draw_words(row, place.column);
+      encode_by_chance(values, scaled_, place.columns, words_ + place.column % kBlockSize, out);
+    } else {
+      encode_nearest(values, scaled_, place.columns, out);
+    }
     if constexpr (kIsPacked) pack_codes(row_, place.columns, static_cast<uint8_t*>(codes_.data) + first / 2);
   }
 
  private:
   bool divides() const { return rounding_.rule == ScaleRule::kGiven || rounding_.rule == ScaleRule::kDivided; }
 
-  // `column` is a multiple of the words of a block.
-  void draw_words(int64_t row, int64_t column, int64_t columns) {
+  // words_[i] becomes the word of the row's element column - column % kBlockSize + i.
+  void draw_words(int64_t row, int64_t column) {
     const int64_t blocks_of_row = (codes_.shape[1] + kBlockSize - 1) / kBlockSize;
-    for (int64_t i = 0; i < columns; i += kBlockSize) {
-      draw_block(rounding_.key, row * blocks_of_row + (column + i) / kBlockSize, words_ + i);
-    }
+    draw_block(rounding_.key, row * blocks_of_row + column / kBlockSize, words_);
   }
 
   const CodeRounding& rounding_;
   const View& codes_;
+  alignas(64) float scaled_[kPanelColumns];
   alignas(64) Code row_[kPanelColumns];
-  alignas(64) uint16_t words_[kPanelColumns];
+  alignas(64) uint16_t words_[kBlockSize];
 };
+
+// No panel has elements of two blocks of words.
+static_assert(kBlockSize % kPanelColumns == 0);
 
 template <class Code>
 class BandQuantizer {
  public:
   BandQuantizer(const View& in, const CodeRounding& rounding, const ScaledView& out)
-      : reader_(in), rule_(rounding.rule), out_(out), writer_(rounding, out.codes) {}
+      : in_(in), reader_(in), rule_(rounding.rule), out_(out), writer_(rounding, out.codes) {}
 
   // Returns the largest magnitude, or 0 if the scale is given and `wants_amax` is false. A band of one panel is read
   // once.
   uint32_t quantize(const Rectangle& band, bool wants_amax) {
-    const Tiling panels(band, kPanelRows, kPanelColumns);
+    const Tiling panels = panels_of(in_, band);
     const bool measures = wants_amax || rule_ != ScaleRule::kGiven;
     BandScales scales(out_, band);
     Panel panel;
@@ -88,6 +91,7 @@ class BandQuantizer {
   }
 
  private:
+  const View& in_;
   PanelReader reader_;
   ScaleRule rule_;
   const ScaledView& out_;
@@ -135,7 +139,7 @@ Status quantize_blocks(Stream& stream, const View& in, const CodeRounding& round
   if (out.scales.numel() == 0) return {};
   CodeRounding keyed = rounding;
   keyed.key = current_key(rounding.key);
-  const Tiling bands = bands_of(out, rounding.rule);
+  const Tiling bands = bands_of(in, out, rounding.rule);
   const bool wants_amax = amax.data != nullptr;
   const auto quantize = HWY_DYNAMIC_DISPATCH(quantize_bands);
   std::atomic<uint32_t> most{0};

@@ -10,7 +10,7 @@
 
 namespace halftone::cpu {
 
-// The most elements of a panel: 16 KiB of FP32. Panels begin at multiples of 256 columns.
+// The most elements of a panel: 16 KiB of FP32.
 inline constexpr int64_t kPanelSize = 4096;
 
 // A rectangle of elements.
@@ -34,6 +34,8 @@ class Tiling {
         // Rows without elements may have scales.
         across_(std::max<int64_t>(1, (whole.columns + columns - 1) / columns)) {}
 
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
   // So many rectangles are work for one thread.
   int64_t grain() const { return std::max<int64_t>(1, kChunkSize / std::max<int64_t>(1, rows_ * columns_)); }
   int64_t count() const { return (whole_.rows + rows_ - 1) / rows_ * across_; }
@@ -50,17 +52,22 @@ class Tiling {
   int64_t across_;
 };
 
-// Panels are as high as a cache line has elements of 4 bytes, so that a matrix whose columns are rows in memory is read
-// line by line.
-inline constexpr int64_t kPanelRows = 16;
-inline constexpr int64_t kPanelColumns = kPanelSize / kPanelRows;
+// Panels are 256 columns wide. Where a column is a run of memory they are 32 rows high, so that two cache lines of FP32
+// are read at a time, and the half as wide.
+inline constexpr int64_t kPanelColumns = 256;
+inline bool is_turned(const View& matrix) { return matrix.strides[0] == 1 && matrix.strides[1] != 1; }
+inline Tiling panels_of(const View& matrix, const Rectangle& part) {
+  return is_turned(matrix) ? Tiling(part, 32, kPanelSize / 32)
+                           : Tiling(part, kPanelSize / kPanelColumns, kPanelColumns);
+}
 
-// The bands of a matrix: a panel wide, or the whole row if a row has one scale.
-inline Tiling bands_of(const ScaledView& scaled, ScaleRule rule) {
-  const Rectangle whole = {0, 0, scaled.codes.shape[0], scaled.codes.shape[1]};
-  const bool is_square = scaled.block_rows > 1 && rule != ScaleRule::kGiven;
-  const int64_t columns = rule == ScaleRule::kDivided ? std::max<int64_t>(1, whole.columns) : kPanelColumns;
-  return {whole, is_square ? scaled.block_rows : kPanelRows, columns};
+// The bands of a matrix: a panel, as high as a block at least, or the whole row if a row has one scale.
+inline Tiling bands_of(const View& matrix, const ScaledView& scaled, ScaleRule rule) {
+  const Rectangle whole = {0, 0, matrix.shape[0], matrix.shape[1]};
+  const Tiling panels = panels_of(matrix, whole);
+  const int64_t rows = rule == ScaleRule::kGiven ? 1 : scaled.block_rows;
+  const int64_t columns = rule == ScaleRule::kDivided ? std::max<int64_t>(1, whole.columns) : panels.columns();
+  return {whole, std::max(rows, panels.rows()), columns};
 }
 
 }  // namespace halftone::cpu

@@ -11,7 +11,7 @@ namespace {
 
 // A warp takes blocks of up to so many elements.
 constexpr int64_t kWarpElements = 512;
-// Warps take such pieces if the scale is given.
+// The pieces that warps take where the scale is given.
 constexpr int64_t kGivenColumns = 128;
 
 struct Quantization {

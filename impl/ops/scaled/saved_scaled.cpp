@@ -51,17 +51,17 @@ bool parse_shape(std::string_view text, Shape& shape) {
 }
 
 // The description in a text, without tensors.
-ShapedScaled described(std::string_view text) {
+ShapedScaled described(const std::string& text) {
   std::string_view rest = text;
   const int32_t layout = number_of(take_word(rest, ' '), kLayoutNames);
   const int32_t format = number_of(take_word(rest, ' '), kFormatNames);
   ShapedScaled result;
-  if (layout == 0 || format == 0 || !parse_shape(rest, result.shape)) {
-    fail(Code::kFormat, "name", "\"%.100s\" describes no scaled tensor", std::string(text).c_str());
-  }
   result.scaled.layout = static_cast<ScaleLayout>(layout);
   result.scaled.format = static_cast<NumberFormat>(format);
-  return result;
+  // Only the text that a scaled tensor is saved with describes it.
+  const bool is_shape = parse_shape(rest, result.shape);
+  if (layout != 0 && format != 0 && is_shape && layout_text(result) == text) return result;
+  fail(Code::kFormat, "name", "\"%.100s\" describes no scaled tensor", text.c_str());
 }
 
 const std::string& text_of(const SharedStateDict& state, const std::string& key) {
