@@ -82,7 +82,10 @@ static const Call kCalls[] = {make_tensor,
                               call_volume,
                               call_numbers,
                               call_round,
-                              set_recipe};
+                              set_recipe,
+                              make_scaled,
+                              load_scaled,
+                              use_scaled};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

@@ -89,6 +89,7 @@
 #include "halftone/reduce.h"
 #include "halftone/repeat.h"
 #include "halftone/safetensors.h"
+#include "halftone/scaled.h"
 #include "halftone/scatter.h"
 #include "halftone/schedule.h"
 #include "halftone/schedule_rules.h"

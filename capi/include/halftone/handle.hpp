@@ -210,6 +210,7 @@ using Parameter = Handle<htone_parameter>;            /**< parameters.h */
 using Parameters = Handle<htone_parameters>;          /**< parameters.h */
 using Recipe = Handle<htone_recipe>;                  /**< recipe.h */
 using Sampler = Handle<htone_sampler>;                /**< data.h */
+using Scaled = Handle<htone_scaled>;                  /**< scaled.h */
 using Schedule = Handle<htone_schedule>;              /**< schedule.h */
 using ScopeStack = Handle<htone_scope_stack>;          /**< scope_stack.h */
 using StateDict = Handle<htone_state_dict>;           /**< state_dict.h */

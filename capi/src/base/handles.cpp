@@ -47,6 +47,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a sharded model",
       "a graph",
       "a recipe",
+      "a scaled tensor",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

@@ -40,7 +40,8 @@ enum class HandleType : uint8_t {
   kFsdp,
   kGraph,
   kRecipe,
-  kLast = kRecipe,
+  kScaled,
+  kLast = kScaled,
 };
 
 // "a tensor", "an optimizer", for messages.

@@ -87,6 +87,7 @@ static void make_options(void) {
   assert_ok(htone_gradients_options_init(&fixture.gradients_options));
   fixture.gradients_options.retain_graph = 1;
   assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
+  assert_ok(htone_scaled_options_init(&fixture.scaled_options));
   assert_ok(htone_trace_options_init(&fixture.trace_options));
   assert_ok(htone_group_options_init(&fixture.group_options));
   assert_ok(htone_link_cost_init(&fixture.link_cost));
@@ -323,6 +324,10 @@ static void make_objects(void) {
   fixture.fsdp = make_object(kFsdpHandle);
   fixture.recipe = make_object(kRecipeHandle);
   fixture.graph = keep_graph(make_object(kGraphHandle));
+  fixture.scaled = keep_scaled(make_object(kScaledHandle));
+  assert_ok(htone_state_dict_create(&fixture.scaled_state));
+  keep_state_dict(fixture.scaled_state);
+  assert_ok(htone_scaled_save(fixture.scaled, fixture.scaled_state, "codes8"));
   assert_ok(htone_parameters_create_from_module(fixture.whole_module, &fixture.sharded_parameters));
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);

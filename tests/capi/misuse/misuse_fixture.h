@@ -34,6 +34,7 @@ typedef enum HandleKind {
   kFsdpHandle,
   kRecipeHandle,
   kGraphHandle,
+  kScaledHandle,
   kHandleKinds
 } HandleKind;
 
@@ -65,6 +66,8 @@ typedef struct Fixture {
   htone_fsdp* fsdp;
   htone_recipe* recipe;
   htone_graph* graph; /* of a step that does nothing */
+  htone_scaled* scaled;
+  htone_state_dict* scaled_state; /* which has `scaled` as "codes8" */
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
@@ -126,6 +129,7 @@ typedef struct Fixture {
   htone_plateau_options plateau_options;
   htone_gradients_options gradients_options; /* which retain the graph of `loss` */
   htone_recurrent_options recurrent_options;
+  htone_scaled_options scaled_options;
   htone_trace_options trace_options;
   htone_group_options group_options;
   htone_ddp_options ddp_options;

@@ -30,6 +30,7 @@ HANDLES = {
     "htone_fsdp": ("kFsdpHandle", "fsdp", "htone_fsdp_release"),
     "htone_recipe": ("kRecipeHandle", "recipe", "htone_recipe_release"),
     "htone_graph": ("kGraphHandle", "graph", "htone_graph_release"),
+    "htone_scaled": ("kScaledHandle", "scaled", "htone_scaled_release"),
 }
 
 # Arguments that must be another object of the fixture than the default one of their type.
@@ -71,6 +72,10 @@ OTHER_HANDLES = {
     ("htone_scaled_matmul", "bias"): "bias",
     ("htone_scaled_matmul", "scale_out"): "number",
     ("htone_scaled_matmul", "amax"): "amax",
+    ("htone_scaled_create", "scale"): "number",
+    ("htone_scaled_create", "amax"): "amax",
+    ("htone_scaled_save", "state_dict"): "scaled_state",
+    ("htone_scaled_load", "state_dict"): "scaled_state",
     ("htone_linear_cross_entropy", "bias"): "bias",
     ("htone_linear_cross_entropy", "targets"): "targets",
     ("htone_rotary_embedding", "positions"): "targets",

@@ -17,6 +17,8 @@ NAMES = {
     ("htone_module_replace_buffer", "name"): Values('"seen"', refuse(['""', '"a\\nb"', '"unseen"'])),
     ("htone_module_remove", "name"): Values('"0"', refuse(['""', '"a\\nb"', '"1"', '"0.0"'])),
     ("htone_state_dict_add", "name"): Values('"another"', refuse(['""', '"a\\nb"', '"\\xff"', '"weight"'])),
+    ("htone_scaled_save", "name"): Values('"another"', refuse(['""', '"a\\nb"', '"\\xff"', '"codes8"'])),
+    ("htone_scaled_load", "name"): Values('"codes8"', refuse(['""', '"no_such_name"'])),
     ("htone_state_dict_find", "name"): Values('"weight"', refuse(['""', '"no_such_name"'])),
     ("htone_parameter_create", "name"): Values('"host"', refuse(['""', '"a\\nb"', '"\\xff"'])),
     ("htone_parameter_create_new", "name"): Values('"own"', refuse(['""', '"a\\nb"', '"\\xff"'])),

@@ -28,6 +28,7 @@ typedef union Handle {
   htone_fsdp* fsdp;
   htone_recipe* recipe;
   htone_graph* graph;
+  htone_scaled* scaled;
 } Handle;
 
 void* make_object(HandleKind kind) {
@@ -114,6 +115,13 @@ void* make_object(HandleKind kind) {
     case kGraphHandle:
       assert_ok(htone_graph_capture(fixture.device, no_step, NULL, NULL, &made.graph));
       break;
+    case kScaledHandle:
+      /* Only the NV layouts have a scale of the tensor. */
+      assert_ok(htone_scaled_create(fixture.tensor,
+                                    &(htone_scaled_options){sizeof(htone_scaled_options), HTONE_SCALE_LAYOUT_NV_1X16,
+                                                            HTONE_FORMAT_E2M1, 0, 0, 0, 0, 0},
+                                    NULL, NULL, &made.scaled));
+      break;
     case kHandleKinds:
       break;
   }
@@ -174,6 +182,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_recipe_release(handle);
     case kGraphHandle:
       return htone_graph_release(handle);
+    case kScaledHandle:
+      return htone_scaled_release(handle);
     case kHandleKinds:
       break;
   }

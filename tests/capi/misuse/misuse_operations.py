@@ -70,6 +70,8 @@ OPERATIONS = {
     "dtype": Values("HTONE_F32", DTYPES),
     ("htone_quantize_scale", "dtype"): Values("HTONE_F8E4M3", DTYPES + refuse(["HTONE_F32", "HTONE_I8"])),
     ("htone_quantize", "dtype"): Values("HTONE_F8E5M2", DTYPES + refuse(["HTONE_BF16", "HTONE_I8"])),
+    ("htone_scaled_dequantize", "dtype"): Values("HTONE_F32", FLOATS + refuse(["HTONE_F8E4M3"])),
+    ("htone_scaled_shape", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     ("htone_scaled_matmul", "dtype"): Values("HTONE_F8E4M3", DTYPES + refuse(["HTONE_F64", "HTONE_I8"])),
     "end": Values("2"),
     ("htone_arange", "start"): Values("0.0", FINITE),

@@ -37,6 +37,7 @@ OPTIONS = {
     "htone_transformer_options": ("transformer_options", False),
     "htone_generate_options": ("generate_options", False),
     "htone_trace_options": ("trace_options", True),
+    "htone_scaled_options": ("scaled_options", True),
 }
 
 # Wrong values of every options field; None if no value is wrong or context_test.c tests them.
@@ -252,6 +253,13 @@ FIELDS = {
     ("htone_rotary_options", "interleaved"): None,
     ("htone_rotary_options", "base"): NOT_FINITE + ["0.0", "-1.0"],
     ("htone_rotary_options", "offset"): EXTREMES,
+    # The fixture's scale and amax need the layout TENSOR, so others are refused, too.
+    ("htone_scaled_options", "layout"): ["0", "8", "-1", "INT32_MAX", "HTONE_SCALE_LAYOUT_ROW", "HTONE_SCALE_LAYOUT_NV_1X16"],
+    ("htone_scaled_options", "format"): ["0", "7", "-1", "INT32_MAX", "HTONE_FORMAT_F16", "HTONE_FORMAT_TF32"],
+    ("htone_scaled_options", "scale_rounds_up"): None,
+    ("htone_scaled_options", "stochastic"): None,
+    ("htone_scaled_options", "seed"): None,
+    ("htone_scaled_options", "sequence"): None,
     ("htone_trace_options", "max_events"): ["0", "-1", "INT64_MIN"],
     ("htone_recurrent_options", "bias"): None,
     ("htone_recurrent_options", "num_layers"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],

@@ -23,6 +23,7 @@ typedef enum Kind {
   kBatches,
   kFunction,
   kGraph,
+  kScaled,
   kHook,
   kStore,
   kGroup,
@@ -98,6 +99,7 @@ htone_sampler* keep_sampler(htone_sampler* sampler) { return keep(kSampler, samp
 htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batches); }
 htone_function* keep_function(htone_function* function) { return keep(kFunction, function); }
 htone_graph* keep_graph(htone_graph* graph) { return keep(kGraph, graph); }
+htone_scaled* keep_scaled(htone_scaled* scaled) { return keep(kScaled, scaled); }
 htone_hook* keep_hook(htone_hook* hook) { return keep(kHook, hook); }
 htone_store* keep_store(htone_store* store) { return keep(kStore, store); }
 htone_group* keep_group(htone_group* group) { return keep(kGroup, group); }
@@ -135,6 +137,8 @@ static htone_status release(Kept entry) {
       return htone_function_release(entry.handle);
     case kGraph:
       return htone_graph_release(entry.handle);
+    case kScaled:
+      return htone_scaled_release(entry.handle);
     case kHook:
       return htone_hook_release(entry.handle);
     case kStore:

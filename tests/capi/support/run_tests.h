@@ -46,6 +46,7 @@ htone_sampler* keep_sampler(htone_sampler* sampler);
 htone_batches* keep_batches(htone_batches* batches);
 htone_function* keep_function(htone_function* function);
 htone_graph* keep_graph(htone_graph* graph);
+htone_scaled* keep_scaled(htone_scaled* scaled);
 htone_hook* keep_hook(htone_hook* hook);
 htone_store* keep_store(htone_store* store);
 htone_group* keep_group(htone_group* group);

@@ -88,6 +88,11 @@ htone_status use_scaler(Machine* machine);
 htone_status make_ema(Machine* machine);
 htone_status use_ema(Machine* machine);
 
+/* scaled.c */
+htone_status make_scaled(Machine* machine);
+htone_status load_scaled(Machine* machine);
+htone_status use_scaled(Machine* machine);
+
 /* modes.c */
 htone_status make_policy(Machine* machine);
 htone_status use_policy(Machine* machine);

@@ -69,6 +69,7 @@ htone_batches* batches_in(Machine* machine) { return handle_in(machine, kBatches
 htone_ema* ema_in(Machine* machine) { return handle_in(machine, kEma); }
 htone_function* function_in(Machine* machine) { return handle_in(machine, kFunction); }
 htone_hook* hook_in(Machine* machine) { return handle_in(machine, kHook); }
+htone_scaled* scaled_in(Machine* machine) { return handle_in(machine, kScaled); }
 htone_checkpoint* checkpoint_in(Machine* machine) { return handle_in(machine, kCheckpoint); }
 
 static htone_status release_handle(Kind kind, void* handle) {
@@ -103,6 +104,8 @@ static htone_status release_handle(Kind kind, void* handle) {
       return htone_hook_release(handle);
     case kCheckpoint:
       return htone_checkpoint_release(handle);
+    case kScaled:
+      return htone_scaled_release(handle);
     case kKinds:
       break;
   }

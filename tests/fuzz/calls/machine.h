@@ -23,6 +23,7 @@ typedef enum Kind {
   kFunction,
   kHook,
   kCheckpoint,
+  kScaled,
   kKinds
 } Kind;
 
@@ -67,6 +68,7 @@ htone_batches* batches_in(Machine* machine);
 htone_ema* ema_in(Machine* machine);
 htone_function* function_in(Machine* machine);
 htone_hook* hook_in(Machine* machine);
+htone_scaled* scaled_in(Machine* machine);
 htone_checkpoint* checkpoint_in(Machine* machine);
 
 /* Stores the result of a call in a slot, which then owns it; returns `status`. */

@@ -43,11 +43,9 @@ void run_one(Topic topic, htone_device* device, const Json& vector, Tally& tally
 }
 
 void run_file(const char* path, htone_device* device, Tally& tally) {
-  static const std::map<std::string, Topic> topics = {{"casts", run_cast},
-                                                      {"formats", run_format},
-                                                      {"scalers", run_scaler},
-                                                      {"optimizers", run_optimizer},
-                                                      {"operations", run_operation}};
+  static const std::map<std::string, Topic> topics = {{"casts", run_cast},           {"formats", run_format},
+                                                      {"scalers", run_scaler},       {"optimizers", run_optimizer},
+                                                      {"operations", run_operation}, {"scaled", run_scaled}};
   const Json file = Json::parse(std::ifstream(path));
   if (file["format"] != "halftone-vectors/1") throw Mismatch(std::string(path) + " is of another format");
   const Topic topic = topics.at(file["topic"]);

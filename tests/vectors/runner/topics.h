@@ -14,6 +14,7 @@ std::string run_cast(htone_device* device, const Json& vector);
 std::string run_format(htone_device* device, const Json& vector);
 std::string run_scaler(htone_device* device, const Json& vector);
 std::string run_optimizer(htone_device* device, const Json& vector);
+std::string run_scaled(htone_device* device, const Json& vector);
 std::string run_operation(htone_device* device, const Json& vector);
 
 // The table of dtypes that a vector of operations asks for.
