@@ -253,8 +253,7 @@ FIELDS = {
     ("htone_rotary_options", "interleaved"): None,
     ("htone_rotary_options", "base"): NOT_FINITE + ["0.0", "-1.0"],
     ("htone_rotary_options", "offset"): EXTREMES,
-    # The fixture's scale and amax need the layout TENSOR, so others are refused, too.
-    ("htone_scaled_options", "layout"): ["0", "8", "-1", "INT32_MAX", "HTONE_SCALE_LAYOUT_ROW", "HTONE_SCALE_LAYOUT_NV_1X16"],
+    ("htone_scaled_options", "layout"): ["0", "8", "-1", "INT32_MAX"],
     ("htone_scaled_options", "format"): ["0", "7", "-1", "INT32_MAX", "HTONE_FORMAT_F16", "HTONE_FORMAT_TF32"],
     ("htone_scaled_options", "scale_rounds_up"): None,
     ("htone_scaled_options", "stochastic"): None,
