@@ -11,14 +11,14 @@ _chosen = "highest"
 
 @function
 def get_float32_matmul_precision():
-    """What set_float32_matmul_precision chose; "highest" at first."""
+    """Returns the name that set_float32_matmul_precision chose; "highest" at first."""
     return _chosen
 
 
 @function
 def set_float32_matmul_precision(precision):
-    """Lets products of float32 round their operands to TF32, or not if it is "highest". "high" and "medium" are the same.
-    It holds for the CPU and the GPUs of the default context.
+    """Lets products of float32 round their operands to TF32: "high" and "medium" do, "highest" does not. It holds for
+    the CPU and the GPUs of the default context.
     """
     global _chosen
     if precision not in _PRECISIONS:

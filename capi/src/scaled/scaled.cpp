@@ -37,8 +37,7 @@ Ref<SharedScaled> create(const Tensor& x, const htone_scaled_options& options, c
                                       .format = static_cast<NumberFormat>(options.format),
                                       .scale_rounds_up = options.scale_rounds_up != 0,
                                       .stochastic = options.stochastic != 0,
-                                      .seed = options.seed,
-                                      .sequence = options.sequence,
+                                      .key = {.seed = options.seed, .sequence = options.sequence},
                                       .scale = scale,
                                       .amax = amax};
   return shared_scaled({ops::to_scaled(matrix, settings), x.shape()});

@@ -118,7 +118,7 @@ HWY_INLINE void for_each_run(const BlockScales& scales, int along, int64_t acros
   int64_t index = across / lines * scales.strides[1 - along] + block * scales.strides[along];
   int64_t end = std::min(count, ++block * length - first);
   for (int64_t begin = 0; begin < count; begin = end, end = std::min(count, end + length)) {
-    f(begin, end, scale_value(scales, index));
+    f(begin, end, table_value(scales, index));
     index += scales.strides[along];
   }
 }

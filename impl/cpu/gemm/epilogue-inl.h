@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/formula/block_scale.h"
 #include "backend/formula/quantization.h"
 #include "backend/geometry/gemm_operands.h"
 #include "backend/kernels/gemm.h"
@@ -225,10 +226,10 @@ inline void scale_sums(const GemmArgs& args, const TilePlace& place, float* tile
   const BlockScales rows = scales_sums_of_a(args) ? args.a_blocks : BlockScales();
   const BlockScales columns = scales_sums_of_b(args) ? args.b_blocks : BlockScales();
   alignas(64) float of_columns[kTileColumns] = {};
-  for (int64_t i = 0; i < place.columns; ++i) of_columns[i] = columns.at(0, place.column + i);
+  for (int64_t i = 0; i < place.columns; ++i) of_columns[i] = scale_at(columns, 0, place.column + i);
   const float of_tensors = factor(args.scales.a) * factor(args.scales.b);
   for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns) {
-    const FloatVector of_row = hn::Set(d, of_tensors * rows.at(place.row + r, 0));
+    const FloatVector of_row = hn::Set(d, of_tensors * scale_at(rows, place.row + r, 0));
     for (int64_t i = 0; i < kTileColumns; i += kLanes) {
       const FloatVector sum = hn::Mul(hn::LoadU(d, tile + i), of_row);
       hn::StoreU(hn::Mul(sum, hn::Load(d, of_columns + i)), d, tile + i);

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "backend/block_scales.h"
+#include "backend/formula/block_scale.h"
 
 namespace halftone::cpu {
 
@@ -18,8 +18,8 @@ constexpr std::array<float, 256> values_of_codes() {
 inline constexpr std::array<float, 256> kValuesOfE8M0 = values_of_codes<ScaleE8M0>();
 inline constexpr std::array<float, 256> kValuesOfE4M3 = values_of_codes<Float8E4M3>();
 
-// As BlockScales::value.
-inline float scale_value(const BlockScales& scales, int64_t index) {
+// As formula/block_scale.h has it.
+inline float table_value(const BlockScales& scales, int64_t index) {
   if (scales.format == ScaleFormat::kE8M0) return kValuesOfE8M0[static_cast<const uint8_t*>(scales.data)[index]];
   if (scales.format == ScaleFormat::kE4M3) return kValuesOfE4M3[static_cast<const uint8_t*>(scales.data)[index]];
   return static_cast<const float*>(scales.data)[index];

@@ -1,6 +1,7 @@
 // Matrices of codes with scales of blocks, as kernels read them. Device code.
 #pragma once
 
+#include "backend/formula/block_scale.h"
 #include "backend/geometry/gemm_operands.h"
 #include "core/number/float4.h"
 #include "cuda/gemm/product.h"
@@ -13,7 +14,7 @@ struct CodeMatrix {
   BlockScales scales;
 
   HALFTONE_DEVICE float value(int64_t row, int64_t column) const {
-    return code(row * codes.strides[0] + column * codes.strides[1]) * scales.at(row, column);
+    return code(row * codes.strides[0] + column * codes.strides[1]) * scale_at(scales, row, column);
   }
 
  private:

@@ -29,7 +29,7 @@ HALFTONE_DEVICE float factor(const float* scale) { return scale == nullptr ? 1.0
 
 // Returns the magnitude that counts for amax.
 HALFTONE_DEVICE uint32_t finish_scaled(const ScaledEnd& end, float scale, int64_t row, int64_t column, float sum) {
-  float value = sum * (scale * end.rows.at(row, 0)) * end.columns.at(0, column);
+  float value = sum * (scale * scale_at(end.rows, row, 0)) * scale_at(end.columns, 0, column);
   if (!end.quantizes) {
     finish<float>(end.end, row, column, value);
     return 0;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/block_scales.h"
+#include "backend/formula/block_scale.h"
 #include "backend/view.h"
 #include "core/number/float4.h"
 #include "core/number/float8.h"
@@ -74,7 +74,7 @@ class CodeMatrix {
     for (int64_t line = 0; line < view_.shape[0]; ++line) {
       for (int64_t p = 0; p < view_.shape[1]; ++p) {
         values.push_back(code_at(line * view_.strides[0] + p * view_.strides[1]) *
-                         (is_scaled ? scales_.at(line, p) : 1.0f));
+                         (is_scaled ? scale_at(scales_, line, p) : 1.0f));
       }
     }
     return values;

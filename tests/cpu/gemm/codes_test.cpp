@@ -145,7 +145,8 @@ TEST(GemmOfCodes, AnyScalesOfRowsMultiplySums) {
     Floats wanted = multiply(Widened(a, b, true).args());
     for (size_t i = 0; i < wanted.size(); ++i) {
       const auto row = static_cast<int64_t>(i / 37);
-      wanted[i] = wanted[i] * (half * a.row_scales().at(row, 0)) * b.row_scales().at(static_cast<int64_t>(i % 37), 0);
+      wanted[i] = wanted[i] * (half * scale_at(a.row_scales(), row, 0)) *
+                  scale_at(b.row_scales(), static_cast<int64_t>(i % 37), 0);
     }
     EXPECT_EQ(multiply(args), wanted);
   });
