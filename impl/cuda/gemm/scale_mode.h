@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/geometry/gemm_operands.h"
-#include "cuda/base/device_code.h"
+#include "core/host_device.h"
 
 namespace halftone::cuda {
 
