@@ -4,7 +4,7 @@
 htone_status make_scaled(Machine* machine) {
   htone_scaled_options options;
   htone_scaled* made = NULL;
-  const htone_status status = htone_scaled_options_init(&options);
+  htone_status status = htone_scaled_options_init(&options);
   if (status != HTONE_OK) return status;
   options.layout = (htone_scale_layout)(byte(machine) % 9);
   options.format = (htone_format)(4 + byte(machine) % 4);
@@ -14,14 +14,16 @@ htone_status make_scaled(Machine* machine) {
   htone_tensor* x = tensor_in(machine);
   htone_tensor* scale = flag(machine) ? tensor_in(machine) : NULL;
   htone_tensor* amax = flag(machine) ? tensor_in(machine) : NULL;
-  return keep(machine, kScaled, htone_scaled_create(x, &options, scale, amax, &made), made);
+  status = htone_scaled_create(x, &options, scale, amax, &made);
+  return keep(machine, kScaled, status, made);
 }
 
 htone_status load_scaled(Machine* machine) {
   htone_scaled* made = NULL;
   htone_state_dict* state = state_dict_in(machine);
   if (flag(machine)) htone_state_dict_set_text(state, "a.layout", flag(machine) ? "row e4m3 2x3" : "mx_1x32 e2m1 3");
-  return keep(machine, kScaled, htone_scaled_load(state, name_in(machine), &made), made);
+  const htone_status status = htone_scaled_load(state, name_in(machine), &made);
+  return keep(machine, kScaled, status, made);
 }
 
 htone_status use_scaled(Machine* machine) {
