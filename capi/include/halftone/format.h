@@ -61,7 +61,7 @@ typedef struct htone_round_options {
   htone_overflow overflow; /**< default HTONE_OVERFLOW_SATURATE */
   int32_t exponent_bits;   /**< of HTONE_FORMAT_CUSTOM, 2 to 8; default 8 */
   int32_t mantissa_bits;   /**< of HTONE_FORMAT_CUSTOM, 0 to 23, without the leading 1; default 10 */
-  int32_t reserved;        /**< 0 */
+  uint32_t reserved;        /**< 0 */
   uint64_t seed;           /**< of HTONE_ROUNDING_STOCHASTIC: a seed and a sequence always give the same random words;
                                 default 0 */
   uint64_t sequence;       /**< the number of the call, such as a step: each sequence has other words; default 0 */
