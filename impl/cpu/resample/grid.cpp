@@ -10,7 +10,7 @@ namespace halftone::cpu {
 
 namespace {
 
-constexpr int64_t kPoints = 32;   // of a piece
+constexpr int64_t kPoints = 16;   // of a piece; their reads take 17 KiB of a stack that may have 64
 constexpr int64_t kChannels = 4;  // that one task adds gradients to
 
 int64_t points_of(const GridSampleArgs& args) {
