@@ -7,7 +7,6 @@
 // weights, gradients and moments. The losses must be the same digits. A second table has the attention of one layer by
 // itself, and beside it the plain form, which keeps the matrix of weights: "kept" is what its operations keep for
 // backward, without its input and its output; the time is that of forward and backward.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
 #include "bench/train/attention_forms.h"
+#include "bench/train/measures.h"
 #include "bench/train/trainer.h"
 
 namespace halftone::bench {
@@ -34,23 +34,6 @@ constexpr Rule kRules[] = {{"none", nullptr, 1},
                            {"feed-forward", "feed_forward", 1},
                            {"every 2nd block", "transformer_block", 2},
                            {"every block", "transformer_block", 1}};
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-htone_memory_stats stats_of(const htone::Device& device) {
-  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
-  call(htone_device_memory_stats, device, &stats);
-  return stats;
-}
-
-htone::Device device_with(int threads) {
-  htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
-  options.num_threads = threads;
-  return make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
-}
 
 // The attention of one layer in one form.
 class AttentionContender {

@@ -21,6 +21,14 @@ class Trainer {
     }
   }
 
+  // Linear layers multiply by this recipe from now on. REQUIRES: not in FP32.
+  void set_recipe(htone_recipe_kind kind) {
+    size_t count;
+    const auto recipe = htone::make<htone::Recipe>(htone_recipe_create, kind, nullptr);
+    htone::call(htone_autocast_policy_set_recipe, policy_, recipe);
+    htone::call(htone_module_set_recipe_matching, task_.module, nullptr, "linear", recipe, &count);
+  }
+
   struct Losses {
     htone::Tensor loss;
     htone::Tensor scaled;  // by the scaler
