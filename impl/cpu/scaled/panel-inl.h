@@ -31,7 +31,7 @@ class PanelReader {
   PanelReader(const PanelReader&) = delete;
   PanelReader& operator=(const PanelReader&) = delete;
 
-  // Valid until the next read. REQUIRES: at most kPanelSize elements.
+  // Valid until the next read. REQUIRES: a rectangle of panels_of().
   HWY_NOINLINE Panel read(const Rectangle& place) {
     const int64_t row_stride = matrix_.strides[0], stride = matrix_.strides[1];
     const int64_t offset = place.row * row_stride + place.column * stride;
@@ -49,18 +49,25 @@ class PanelReader {
   }
 
  private:
-  // A column is a run of memory here, so the columns are loaded, and turned into rows in L1.
+  static constexpr int64_t kTurnedColumns = 16;
+
+  // A column is a run of memory here, so some columns are loaded, and turned into rows in L1.
   void read_turned(const Rectangle& place, std::byte* first) {
-    load_tiles({{first, matrix_.dtype, 1}, matrix_.strides[1], place.columns, place.rows}, place.rows, columns_);
-    for (int64_t row = 0; row < place.rows; ++row) {
-      float* const out = values_ + row * place.columns;
-      for (int64_t column = 0; column < place.columns; ++column) out[column] = columns_[column * place.rows + row];
+    const int64_t column_bytes = matrix_.strides[1] * static_cast<int64_t>(size_of(matrix_.dtype));
+    for (int64_t begin = 0; begin < place.columns; begin += kTurnedColumns) {
+      const int64_t count = std::min(kTurnedColumns, place.columns - begin);
+      std::byte* const columns = first + begin * column_bytes;
+      load_tiles({{columns, matrix_.dtype, 1}, matrix_.strides[1], count, place.rows}, place.rows, columns_);
+      for (int64_t row = 0; row < place.rows; ++row) {
+        float* const out = values_ + row * place.columns + begin;
+        for (int64_t i = 0; i < count; ++i) out[i] = columns_[i * place.rows + row];
+      }
     }
   }
 
   const View& matrix_;
   alignas(64) float values_[kPanelSize];
-  alignas(64) float columns_[kPanelSize];
+  alignas(64) float columns_[kTurnedColumns * kTurnedRows];
 };
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Rotates bands [begin, end), each of one panel, for one thread.
+// Rotates panels [begin, end) for one thread. They begin at multiples of a block.
 void rotate_bands(const View& in, uint32_t signs, const View& out, const Tiling& bands, int64_t begin, int64_t end) {
   PanelReader reader(in);
   alignas(64) float values[kPanelColumns];
@@ -41,7 +41,7 @@ HWY_EXPORT(rotate_bands);
 Status rotate_blocks(Stream& stream, const View& in, const PhiloxKey& key, const View& out) noexcept {
   if (out.numel() == 0) return {};
   const uint32_t signs = hadamard_signs(current_key(key));
-  const Tiling bands({0, 0, out.shape[0], out.shape[1]}, kPanelRows, kPanelColumns);
+  const Tiling bands = panels_of(in, {0, 0, out.shape[0], out.shape[1]});
   const auto rotate = HWY_DYNAMIC_DISPATCH(rotate_bands);
   for_each_range(pool_of(stream), bands.count(), bands.grain(),
                  [&](int64_t begin, int64_t end) { rotate(in, signs, out, bands, begin, end); });

@@ -55,9 +55,10 @@ class Tiling {
 // Panels are 256 columns wide. Where a column is a run of memory they are 32 rows high, so that two cache lines of FP32
 // are read at a time, and the half as wide.
 inline constexpr int64_t kPanelColumns = 256;
+inline constexpr int64_t kTurnedRows = 32;
 inline bool is_turned(const View& matrix) { return matrix.strides[0] == 1 && matrix.strides[1] != 1; }
 inline Tiling panels_of(const View& matrix, const Rectangle& part) {
-  return is_turned(matrix) ? Tiling(part, 32, kPanelSize / 32)
+  return is_turned(matrix) ? Tiling(part, kTurnedRows, kPanelSize / kTurnedRows)
                            : Tiling(part, kPanelSize / kPanelColumns, kPanelColumns);
 }
 
