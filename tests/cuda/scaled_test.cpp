@@ -58,7 +58,7 @@ std::vector<ScaleOptions> all_options() {
       options.layout = static_cast<ScaleLayout>(layout);
       options.format = format;
       options.scale_rounds_up = format == NumberFormat::kE5M2;
-      options.seed = 5;
+      options.key.seed = 5;
       if (ops::is_nv(options.layout) && format != NumberFormat::kE2M1) continue;
       result.push_back(options);
       options.stochastic = true;

@@ -19,7 +19,7 @@ std::vector<uint8_t> bytes_of(const Json& lines) {
   return bytes;
 }
 
-htone_scaled_options options_of(const Json& vector) {
+htone_scaled_options scaled_options(const Json& vector) {
   htone_scaled_options options = HTONE_SCALED_OPTIONS_INIT;
   options.layout = vector["layout"] == "mx_1x32" ? HTONE_SCALE_LAYOUT_MX_1X32 : HTONE_SCALE_LAYOUT_NV_1X16;
   options.format = vector["format"] == "e4m3"   ? HTONE_FORMAT_E4M3
@@ -47,7 +47,7 @@ void compare(const char* part, const Tensor& tensor, const Json& lines) {
 std::string run_scaled(htone_device* device, const Json& vector) {
   const std::vector<uint8_t> given = bytes_of(vector["input"]);
   const int64_t shape[] = {static_cast<int64_t>(vector["input"].size()), vector["columns"]};
-  const htone_scaled_options options = options_of(vector);
+  const htone_scaled_options options = scaled_options(vector);
   const Tensor x = make<Tensor>(htone_tensor_create_copy, device, HTONE_BF16, 2, shape, given.data());
   const Scaled scaled = make<Scaled>(htone_scaled_create, x.get(), &options, nullptr, nullptr);
   compare("scales", make<Tensor>(htone_scaled_scales, scaled.get()), vector["scales"]);
