@@ -64,14 +64,19 @@ typedef enum htone_recipe_kind {
   HTONE_RECIPE_KIND_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_recipe_kind;
 
+/** The 8-bit floats of a recipe. Inputs and weights are f8e4m3. */
+typedef enum htone_recipe_format {
+  /** HYBRID for CURRENT and DELAYED; E4M3 for BLOCK and MXFP8, whose scales are of small blocks */
+  HTONE_RECIPE_FORMAT_AUTO = 1,
+  HTONE_RECIPE_FORMAT_E4M3 = 2,             /**< gradients are f8e4m3, too */
+  HTONE_RECIPE_FORMAT_HYBRID = 3,           /**< gradients are f8e5m2, which reaches further with a digit less */
+  HTONE_RECIPE_FORMAT_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_recipe_format;
+
 /** Settings of htone_recipe_create. The kinds that read one are in brackets; others ignore it. */
 typedef struct htone_recipe_options {
-  uint32_t struct_size; /**< sizeof of this structure */
-  /** [CURRENT, DELAYED, BLOCK, MXFP8] dtype of the codes of gradients: HTONE_F8E4M3, or HTONE_F8E5M2, which reaches
-   * further with a digit less; 0: HTONE_F8E5M2 for CURRENT and DELAYED, HTONE_F8E4M3 for BLOCK and MXFP8, whose scales
-   * are of small blocks.
-   */
-  htone_dtype gradient_dtype;
+  uint32_t struct_size;       /**< sizeof of this structure */
+  htone_recipe_format format; /**< [CURRENT, DELAYED, BLOCK, MXFP8] of codes; default AUTO */
   /** [MXFP8] not 0: scales are rounded up, so that no code saturates; default 0: the rule of OCP, which rounds down. */
   int32_t scale_rounds_up;
   /** [NVFP4] not 0, the default: one scale for each 16 x 16 weights, so that forward and backward read the same values;
@@ -95,7 +100,7 @@ typedef struct htone_recipe_options {
 
 /** The defaults, to initialize an htone_recipe_options where it is declared. */
 #define HTONE_RECIPE_OPTIONS_INIT \
-  { sizeof(htone_recipe_options), (htone_dtype)0, 0, 1, 1, 1, 0, 0, 1024 }
+  { sizeof(htone_recipe_options), HTONE_RECIPE_FORMAT_AUTO, 0, 1, 1, 1, 0, 0, 1024 }
 
 /** Fills options with the defaults.
  *

@@ -33,13 +33,17 @@ RecipeKind known_kind(htone_recipe_kind kind) {
   }
 }
 
-NumberFormat gradient_format(htone_dtype dtype, RecipeKind kind) {
-  if (dtype == HTONE_F8E4M3) return NumberFormat::kE4M3;
-  if (dtype == HTONE_F8E5M2) return NumberFormat::kE5M2;
-  const bool has_one_scale = kind == RecipeKind::kCurrent || kind == RecipeKind::kDelayed;
-  if (dtype == 0) return has_one_scale ? NumberFormat::kE5M2 : NumberFormat::kE4M3;
-  fail(Code::kInvalidArgument, "options", "options.gradient_dtype=%s, expected f8e4m3, f8e5m2 or 0",
-       htone_dtype_name(dtype));
+NumberFormat gradient_format(htone_recipe_format format, RecipeKind kind) {
+  switch (format) {
+    case HTONE_RECIPE_FORMAT_AUTO:
+      return kind == RecipeKind::kCurrent || kind == RecipeKind::kDelayed ? NumberFormat::kE5M2 : NumberFormat::kE4M3;
+    case HTONE_RECIPE_FORMAT_E4M3:
+      return NumberFormat::kE4M3;
+    case HTONE_RECIPE_FORMAT_HYBRID:
+      return NumberFormat::kE5M2;
+    default:
+      fail(Code::kInvalidArgument, "options", "options.format=%d is none of HTONE_RECIPE_FORMAT_...", format);
+  }
 }
 
 constexpr int64_t kMostHistory = int64_t{1} << 20;
@@ -57,7 +61,7 @@ RecipeOptions recipe_options(htone_recipe_kind given_kind, const htone_recipe_op
   require_within(given.history_length, 1, kMostHistory, "history_length");
   require_within(given.margin, -kMostMargin, kMostMargin, "margin");
   return {.kind = kind,
-          .gradient_format = gradient_format(given.gradient_dtype, kind),
+          .gradient_format = gradient_format(given.format, kind),
           .scale_rounds_up = given.scale_rounds_up != 0,
           .history_length = given.history_length,
           .margin = given.margin,

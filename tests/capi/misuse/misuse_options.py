@@ -179,7 +179,7 @@ FIELDS = {
     ("htone_scaler_state", "hysteresis_left"): ["-1", "INT32_MIN"],
     ("htone_scaler_state", "scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
     ("htone_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
-    ("htone_recipe_options", "gradient_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_I32"],
+    ("htone_recipe_options", "format"): ["0", "-1", "4", "INT32_MAX"],
     ("htone_recipe_options", "scale_rounds_up"): None,
     ("htone_recipe_options", "square_weight_scales"): None,
     ("htone_recipe_options", "stochastic_gradients"): None,

@@ -60,7 +60,8 @@ static void delayed_scaling_keeps_its_history_in_the_layer(void** state) {
   htone_tensor *x = make_tensor(HTONE_F32, (const double[]){3, -7}, 2, 1, 2), *y = NULL, *history = NULL;
   htone_recipe* recipe;
   size_t count;
-  assert_fails(htone_module_forward(layer, x, policy, &y), HTONE_ERROR_STATE, "give them the recipe with set_recipe_matching");
+  assert_fails(htone_module_forward(layer, x, policy, &y), HTONE_ERROR_STATE,
+               "give them the recipe with set_recipe_matching");
   options.history_length = 2;
   recipe = make_recipe(HTONE_RECIPE_DELAYED, &options);
   assert_ok(htone_module_set_recipe_matching(layer, NULL, NULL, recipe, &count));
@@ -91,9 +92,9 @@ static void check_refused(const htone_recipe_options* options, const char* part)
 static void settings_out_of_range_are_named(void** state) {
   (void)state;
   htone_recipe_options options = HTONE_RECIPE_OPTIONS_INIT;
-  options.gradient_dtype = HTONE_BF16;
-  check_refused(&options, "options.gradient_dtype=bf16");
-  options.gradient_dtype = HTONE_F8E4M3;
+  options.format = 0;
+  check_refused(&options, "options.format=0");
+  options.format = HTONE_RECIPE_FORMAT_HYBRID;
   options.history_length = 0;
   check_refused(&options, "options.history_length=0");
   options.history_length = 1;

@@ -13,7 +13,7 @@ htone_status set_recipe(Machine* machine) {
   htone_recipe* recipe = NULL;
   size_t count;
   options.history_length = byte(machine) % 5;
-  options.gradient_dtype = flag(machine) ? dtype_in(machine) : 0;
+  options.format = byte(machine) % 5;
   htone_status status = htone_recipe_create(byte(machine) % 7, &options, &recipe);
   if (status == HTONE_OK) {
     status = flag(machine) ? htone_autocast_policy_set_recipe(policy_in(machine), recipe)
