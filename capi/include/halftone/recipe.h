@@ -115,7 +115,7 @@ HTONE_EXPORT htone_status htone_recipe_options_init(htone_recipe_options* option
  * @param[in] kind one of HTONE_RECIPE_...
  * @param[in] options optional; settings.
  * @param[out] out the recipe; owned by the caller.
- * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED (options of a newer version), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_recipe_create(htone_recipe_kind kind, const htone_recipe_options* options,
