@@ -33,16 +33,13 @@ ForkMutex& contents_mutex() {
 class RunLevel : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
-      : module_(module),
-        recipe_(module.own_recipe()),
-        innermost_(this),
-        level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
+      : module_(module), innermost_(this), level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, expected at most %d",
            kMaxModuleDepth + 1, kMaxModuleDepth);
     }
-    if (recipe_) scope().recipe = recipe_.get();
+    if (module.own_recipe()) scope().recipe = module.own_recipe().get();
   }
 
   // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
@@ -74,7 +71,6 @@ class RunLevel : public RunningLayer {
   const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
 
   const Module& module_;
-  const Ref<const OwnRecipe> recipe_;  // a hook may give the module another
   const ThreadGuard<&Scope::layer> innermost_;
   const ThreadGuard<&Scope::recipe> around_;
   const int level_;

@@ -8,6 +8,7 @@
 #include "backend/formula/adamw.h"
 #include "backend/formula/atan2.h"
 #include "backend/formula/block_code.h"
+#include "backend/formula/block_scale.h"
 #include "backend/formula/box_muller.h"
 #include "backend/formula/closeness.h"
 #include "backend/formula/ctc.h"
@@ -17,6 +18,7 @@
 #include "backend/formula/gelu.h"
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/grid_reads.h"
+#include "backend/formula/hadamard.h"
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/lion.h"
 #include "backend/formula/logaddexp.h"
@@ -134,6 +136,11 @@ HALFTONE_HOST_DEVICE float call_scaling(NumberFormat format, float x) {
   const float factors = mx_scale(bits, largest_of(format), true).factor + power_scale(bits, 448).factor +
                         row_scale(bits, 448).factor + nv_scale(bits, nv_tensor_scale(bits)).factor;
   return number_of_code(format, code_of(format, x, x * factors, true, 5));
+}
+
+HALFTONE_HOST_DEVICE float call_rotation(const PhiloxKey& key, const BlockScales& scales, float* block) {
+  hadamard_block(hadamard_signs(key), block);
+  return scale_at(scales, 1, 2);
 }
 
 HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {

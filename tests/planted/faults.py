@@ -185,8 +185,8 @@ AUTOGRAD = [
           "!running.mean.defined() || is_recomputing()", "!running.mean.defined()",
           "a batch norm that is recomputed moves its statistics twice",
           "nn[.]RecomputeEqualTest[.]ACnnWithBatchNorm"),
-    Fault("stale_copy", "impl/autograd/weights/weight_copies.cpp",
-          "copy.format == format && copy.version == version", "copy.format == format",
+    Fault("stale_copy", "impl/autograd/weights/weights.h",
+          "copy_.dtype() == dtype && is_current()", "copy_.dtype() == dtype",
           "a narrow copy of a weight is used after the weight was written",
           "autograd[.]ParameterTest[.]ReadsTheCopyOnlyWhileItIsCurrent"),
 ]

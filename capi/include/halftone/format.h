@@ -7,7 +7,7 @@
  * htone_tensor* rounded;
  * options.rounding = HTONE_ROUNDING_UP;
  * check(htone_round_to(x, HTONE_FORMAT_E2M1, &options, &rounded)); // of 1 to 6, 5 becomes 6
- * check(htone_sum(rounded, NULL, 0, 0, &y));
+ * check(htone_sum(rounded, 0, NULL, 0, &y));
  * check(htone_tensor_item(y, &number));
  * assert(number == 22);
  * @endcode

@@ -161,8 +161,9 @@ constexpr int64_t kPieceGap = 16;
 
 // Calls f(piece, line, p) for pieces of the block as words of type T. A piece begins at word `p` of line `line` of the
 // operand's block.
+// Not a part of its caller's frame, which products of other operands have on the stack, too.
 template <class T, class F>
-void for_each_piece(const CodeBlock& block, F&& f) {
+HWY_NOINLINE void for_each_piece(const CodeBlock& block, F&& f) {
   constexpr int64_t kElements = Block<T>::kElements;
   alignas(64) ElementOf<T> buffer[(kPieceWords + kTileColumns * kPieceGap) * kElements];
   const int depth_dim = block.depth_dim;

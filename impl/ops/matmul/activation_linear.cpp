@@ -2,6 +2,7 @@
 // argument, so that one tensor is kept where the two operations keep two. Each value and gradient is rounded where they
 // round it, unless the backend fuses the slope into a product.
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "ops/dispatch/autocast.h"
@@ -29,12 +30,11 @@ struct ActivationLinearBackward final : Node {
   SavedTensor weight;
   GemmActivation activation;
   DType bias_dtype;
-  LayerRecipe recipe;
-  ScaleOptions input_scales;  // of the codes that forward read, under a recipe
+  std::unique_ptr<CodedInput> coded;  // null without a recipe
 
   const char* name() const noexcept override { return kName; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    if (recipe.recipe) return backward_of_codes(as_rows(grads[0]), inputs);
+    if (coded) return backward_of_codes(as_rows(grads[0]), inputs);
     const RowsView rows(grads[0]);
     set_parameter_gradients(*rows, inputs);
     if (inputs.needs(0)) inputs.set(0, argument_gradient(*rows));
@@ -42,8 +42,7 @@ struct ActivationLinearBackward final : Node {
   void release_saved() noexcept override {
     argument.reset();
     weight.reset();
-    recipe = {};
-    input_scales = {};
+    coded.reset();
   }
 
  private:
@@ -82,7 +81,7 @@ struct ActivationLinearBackward final : Node {
 
   void backward_of_codes(const Tensor& rows, InputGrads& inputs) const {
     const Tensor& w = weight.unpack();
-    const GradientCodes codes(recipe, rows);
+    const GradientCodes codes(coded->recipe, rows);
     codes.set_parameter_gradients(kName, inputs.needs(1) ? input_columns() : Scaled(), w.dtype(), bias_dtype, inputs);
     if (!inputs.needs(0)) return;
     const Tensor grad_input = empty(rows.device(), w.dtype(), argument.unpack().shape());
@@ -92,9 +91,9 @@ struct ActivationLinearBackward final : Node {
 
   Scaled input_columns() const {
     const Tensor read = as_rows(input());
-    const bool is_square = has_square_blocks(input_scales.layout);
-    return codes_along_columns(recipe, read, input_scales,
-                               is_square ? to_scaled(read, input_scales) : Scaled());
+    const bool is_square = has_square_blocks(coded->scales.layout);
+    return codes_along_columns(coded->recipe, read, coded->scales,
+                               is_square ? to_scaled(read, coded->scales) : Scaled());
   }
 
   // Runs the product with the slope in its end where the backend offers that. The result is then rounded once.
@@ -132,8 +131,7 @@ Tensor activation_linear(const Tensor& argument, const Tensor& given_weight, con
     node->weight = SavedTensor(weight);
     node->activation = activation;
     node->bias_dtype = bias.defined() ? bias.dtype() : weight.dtype();
-    node->recipe = operands.recipe();
-    if (node->recipe.recipe) node->input_scales = operands.input_scales();
+    node->coded = operands.coded_input();
   }
   return result;
 }

@@ -28,6 +28,12 @@ struct LayerRecipe {
   std::optional<SavedTensor> read_scales = {};
 };
 
+// What a layer whose backward computes its input again keeps in place of codes.
+struct CodedInput {
+  LayerRecipe recipe;
+  ops::ScaleOptions scales;  // of the codes that forward read
+};
+
 // The history of the layer that runs; without tensors where the recipe needs none.
 AmaxHistory history_in_force(const Recipe& recipe);
 

@@ -11,39 +11,47 @@
 namespace halftone {
 
 LayerOperands::LayerOperands(Op op, const Tensor& rows, const Tensor& weight, bool records)
-    : rows_(rows), weight_(weight), recipe_(recipe_in_force(op, rows.dtype())) {
-  if (recipe_ == nullptr) return;
-  history_ = history_in_force(*recipe_);
+    : rows_(rows), weight_(weight) {
+  const Recipe* const recipe = recipe_in_force(op, rows.dtype());
+  if (recipe == nullptr) [[likely]]
+    return;
+  const AmaxHistory history = history_in_force(*recipe);
   // A second forward reads the scale of the first.
   const HistoryUse use = records && !is_recomputing() ? HistoryUse::kAdvance : HistoryUse::kRead;
-  input_codes_ = ops::to_scaled(rows, delayed_scales(*recipe_, Operand::kInput, history_, use));
+  const ops::ScaleOptions scales = delayed_scales(*recipe, Operand::kInput, history, use);
+  codes_.reset(new Codes{*recipe, history, ops::to_scaled(rows, scales)});
 }
 
 LayerRecipe LayerOperands::recipe() const {
-  if (recipe_ == nullptr) return {};
-  LayerRecipe kept = {.recipe = Ref<const Recipe>::share(recipe_), .history = history_};
-  if (recipe_->draws()) kept.key = rows_.device().context->next_key();
-  if (scope().recompute != nullptr && history_.scales.defined()) kept.read_scales.emplace(history_.scales);
+  LayerRecipe kept = {.recipe = Ref<const Recipe>::share(&codes_->recipe), .history = codes_->history};
+  if (codes_->recipe.draws()) kept.key = rows_.device().context->next_key();
+  if (scope().recompute != nullptr && kept.history.scales.defined()) kept.read_scales.emplace(kept.history.scales);
   return kept;
 }
 
+// They give the codes of this input once more.
 ops::ScaleOptions LayerOperands::input_scales() const {
-  ops::ScaleOptions scales = scales_of(*recipe_, Operand::kInput);
-  if (scales.layout == ops::ScaleLayout::kTensor) scales.scale = input_codes_->scales;
+  ops::ScaleOptions scales = scales_of(codes_->recipe, Operand::kInput);
+  if (scales.layout == ops::ScaleLayout::kTensor) scales.scale = codes_->input.scales;
   return scales;
 }
 
 SavedLayer LayerOperands::save() const {
-  if (recipe_ == nullptr) return SavedLayer(rows_, weight_);
+  if (!codes_) return SavedLayer(rows_, weight_);
   LayerRecipe kept = recipe();
   ops::Scaled columns;
-  if (requires_grad(weight_)) columns = codes_along_columns(kept, rows_, input_scales(), *input_codes_);
+  if (requires_grad(weight_)) columns = codes_along_columns(kept, rows_, input_scales(), codes_->input);
   return SavedLayer(std::move(kept), columns, weight_);
 }
 
+std::unique_ptr<CodedInput> LayerOperands::coded_input() const {
+  if (!codes_) return nullptr;
+  return std::unique_ptr<CodedInput>(new CodedInput{recipe(), input_scales()});
+}
+
 void LayerOperands::multiply(const char* operation, GemmArgs rest) const {
-  if (recipe_ != nullptr) {
-    return ops::run_scaled_gemm(operation, *input_codes_, weight_along_rows(weight_, *recipe_), std::move(rest));
+  if (codes_) {
+    return ops::run_scaled_gemm(operation, codes_->input, weight_along_rows(weight_, codes_->recipe), std::move(rest));
   }
   rest.a = rows_.view();
   rest.b = transposed(weight_.view());

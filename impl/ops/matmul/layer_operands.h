@@ -2,7 +2,7 @@
 // in force, codes of them. For one forward.
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "ops/matmul/saved_layer.h"
 
@@ -13,21 +13,27 @@ class LayerOperands {
   // `records`: the forward keeps something for backward. REQUIRES: rows [rows, in] and weight [out, in] outlive this.
   LayerOperands(Op op, const Tensor& rows, const Tensor& weight, bool records);
 
-  // For backward; with a key of their own for each call.
+  // For backward; with a key of their own for each call. The second is null without a recipe.
   SavedLayer save() const;
-  LayerRecipe recipe() const;
-  // The scales that give the codes of this input once more. REQUIRES: there is a recipe.
-  ops::ScaleOptions input_scales() const;
+  std::unique_ptr<CodedInput> coded_input() const;
 
   // y = rows weight^T. `rest` is all of the product but its factors.
   void multiply(const char* operation, GemmArgs rest) const;
 
  private:
+  // Not on the stack, which may have 64 KiB for 64 modules inside one another.
+  struct Codes {
+    const Recipe& recipe;
+    AmaxHistory history;
+    ops::Scaled input;
+  };
+
+  LayerRecipe recipe() const;
+  ops::ScaleOptions input_scales() const;
+
   const Tensor& rows_;
   const Tensor& weight_;
-  const Recipe* const recipe_;
-  AmaxHistory history_;
-  std::optional<ops::Scaled> input_codes_;  // without a recipe none
+  std::unique_ptr<const Codes> codes_;  // null without a recipe
 };
 
 }  // namespace halftone

@@ -40,6 +40,7 @@ OBJECTS = {
     "plateau_schedule": ("htone_schedule_create_plateau", {}), "scaler": ("htone_grad_scaler_create", {}),
     "ema": ("htone_ema_create", {}), "sampler": ("htone_sampler_create", {}), "batches": ("htone_batches_create", {}),
     "checkpoint": ("htone_checkpoint_create", {}), "policy": ("htone_autocast_policy_create", {}),
+    "recipe": ("htone_recipe_create", {}),
     "scope": ("htone_no_grad_begin", {}), "stack": ("htone_scope_stack_create", {}),
     "store": ("htone_store_create_memory", {}),
     "group": ("htone_group_create", {}), "work": ("htone_group_barrier", {"async_op": True}),

@@ -52,7 +52,7 @@ void* make_object(HandleKind kind) {
       assert_ok(htone_scope_stack_create(&made.scope_stack));
       break;
     case kPolicyHandle:
-      assert_ok(htone_autocast_policy_create(HTONE_F32, &made.policy));
+      assert_ok(htone_autocast_policy_create(HTONE_BF16, &made.policy));
       break;
     case kModuleHandle:
       assert_ok(htone_module_create_linear(fixture.device, 2, 2, NULL, &made.module));

@@ -123,7 +123,7 @@ std::vector<OpCase> grid_cases() {
   for (const GridMode mode : {GridMode::kLinear, GridMode::kNearest, GridMode::kCubic}) {
     cases.push_back(grid_image_case("of other sizes", {mode, GridPadding::kReflection, false}, others));
     // Over the large image cubic weights curve too much for finite differences.
-    if (mode == GridMode::kCubic) cases.back().shapes.pop_back();
+    if (mode == GridMode::kCubic) cases.back().shapes.back() = {{1, 2, 6, 5}, {1, 3, 3, 2}};
   }
   return cases;
 }
