@@ -15,8 +15,8 @@ sealed class TrainGpt {
   const int WarmupShare = 20;  // the learning rate climbs in the first twentieth: AdamW's first moments are noise
   const int SaveEvery = 500;
   static readonly Dictionary<string, RecipeKind> Recipes = new Dictionary<string, RecipeKind> {
-      {"fp8-current", RecipeKind.Current}, {"fp8-block", RecipeKind.Block}, {"mxfp8", RecipeKind.Mxfp8},
-      {"nvfp4", RecipeKind.Nvfp4}};
+      {"fp8-current", RecipeKind.Current}, {"fp8-block", RecipeKind.Block}, {"mxfp8", RecipeKind.MXFP8},
+      {"nvfp4", RecipeKind.NVFP4}};
 
   /// <summary>
   /// Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them.

@@ -59,7 +59,7 @@ NOT_RUN = {
         "it needs two machines; samples.launchers starts both parts on one",
     r"tools/install_for_library\.sh": "it installs packages; tools.install_packages tests it",
     r"cmake --build --preset release": "this test runs in such a build",
-    r"python3 -m venv .*|env/bin/python .*": "it needs PyTorch from PyPI; vectors.are_what_generate_writes checks the files",
+    r"python3 -m venv .*|env/bin/(python|pip) .*": "it needs PyTorch from PyPI; vectors.are_what_generate_writes checks the files",
 }
 
 

@@ -158,8 +158,8 @@ HTONE_API htone_status htone_autocast_policy_set_recipe(htone_autocast_policy* p
  * @param[in] kind optional; as htone_module_kind writes it: "linear". NULL: any.
  * @param[in] recipe optional; retained. NULL: the modules multiply in the policy's dtype.
  * @param[out] out_count the number of modules that fit.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path), STATE (a module
- *   runs on this thread), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path), STATE (a
+ *   module runs on this thread), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_set_recipe_matching(htone_module* module, const char* path, const char* kind,
@@ -172,8 +172,8 @@ HTONE_API htone_status htone_module_set_recipe_matching(htone_module* module, co
  * @param[in] path optional; a pattern for the whole path within module. NULL: any.
  * @param[in] kind optional; as htone_module_kind writes it. NULL: any.
  * @param[out] out_count the number of modules that fit.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path), STATE (a module
- *   runs on this thread), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path), STATE (a
+ *   module runs on this thread), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_clear_recipe_matching(htone_module* module, const char* path, const char* kind,

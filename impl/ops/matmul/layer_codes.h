@@ -28,7 +28,7 @@ struct LayerRecipe {
   std::optional<SavedTensor> read_scales = {};
 };
 
-// What a layer whose backward computes its input again keeps in place of codes.
+// A layer whose backward computes its input again keeps this in place of codes.
 struct CodedInput {
   LayerRecipe recipe;
   ops::ScaleOptions scales;  // of the codes that forward read
