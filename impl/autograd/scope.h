@@ -15,6 +15,7 @@ class RunningLayer {
   virtual std::string place() const = 0;
   // "0.fc1"; empty for the outermost module.
   virtual std::string path() const = 0;
+  virtual bool is_training() const noexcept = 0;
 
  protected:
   ~RunningLayer() = default;

@@ -66,6 +66,8 @@ class RunLevel : public RunningLayer {
     return {};
   }
 
+  bool is_training() const noexcept override { return module_.is_training(); }
+
  private:
   // Every running layer is a RunLevel.
   const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }

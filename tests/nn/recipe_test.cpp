@@ -109,6 +109,30 @@ TEST_F(ModuleRecipe, AForwardThatRecordsNothingReadsTheScale) {
   EXPECT_EQ(buffer(*layer, "amax_scale"), scales);
 }
 
+// Several threads may evaluate one model, also where they record.
+TEST_F(ModuleRecipe, EvaluationReadsTheScale) {
+  const Ref<Linear> layer = linear(32, 8);
+  set_own_recipes(*layer, {}, make_ref<Recipe>(kDelayed));
+  for (int i = 0; i < 2; ++i) layer->run(input(2));
+  const Values history = buffer(*layer, "amax_history"), scales = buffer(*layer, "amax_scale");
+  layer->set_training(false);
+  run_backward(layer->run(input(7)), full(device(), DType::kBF16, {5, 8}, 0.5), false);
+  EXPECT_EQ(buffer(*layer, "amax_history"), history);
+  EXPECT_EQ(buffer(*layer, "amax_scale"), scales);
+}
+
+TEST_F(ModuleRecipe, AMarginAtTheEndsOfTheRangeGivesAFiniteScale) {
+  for (const int32_t margin : {64, -64}) {
+    RecipeOptions options = kDelayed;
+    options.margin = margin;
+    const Ref<Linear> layer = linear(32, 8);
+    set_own_recipes(*layer, {}, make_ref<Recipe>(options));
+    for (int i = 0; i < 2; ++i) layer->run(input(margin > 0 ? 1e22 : 1e-22));
+    const double scale = buffer(*layer, "amax_scale")[0];
+    EXPECT_TRUE(scale > 0 && std::isfinite(scale)) << scale;
+  }
+}
+
 TEST_F(ModuleRecipe, ALayerWithoutAHistoryIsRefusedUnderDelayedScaling) {
   policy_.set_recipe(make_ref<Recipe>(kDelayed));
   const Ref<Sequential> model = chain();

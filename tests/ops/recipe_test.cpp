@@ -160,6 +160,28 @@ TEST_P(RecipeProducts, OfALayerWithAnActivationAreThoseOfTheTwoOperations) {
   EXPECT_EQ(values(fused_w->grad()), values(w->grad()));
 }
 
+// Backward codes the weights that forward read, which an update may have followed.
+TEST_P(RecipeProducts, BackwardLeavesNoCodesOfFormerWeights) {
+  begin(GetParam().options);
+  const Ref<Parameter> w = make_ref<Parameter>("weight", tensor({kOut, kIn}, spread(kOut * kIn, 2)));
+  const Tensor former_x = bf16({kRows, kIn}, 1), gradient = bf16({kRows, kOut}, 3);
+  set_requires_grad(former_x, true);
+  const Tensor before = ops::linear(former_x, w->leaf(), Tensor());
+  const Tensor changed = tensor({kOut, kIn}, spread(kOut * kIn, 9));
+  w->weights().write(changed);
+  w->weights().mark_current();
+  run_backward(before, gradient, false);
+  const Ref<Parameter> fresh = make_ref<Parameter>("weight", changed);
+  const Tensor x = bf16({kRows, kIn}, 1), fresh_x = x.detach();
+  set_requires_grad(x, true);
+  set_requires_grad(fresh_x, true);
+  const Tensor y = ops::linear(x, w->leaf(), Tensor()), expected = ops::linear(fresh_x, fresh->leaf(), Tensor());
+  EXPECT_EQ(values(y), values(expected));
+  run_backward(y, gradient, false);
+  run_backward(expected, gradient, false);
+  EXPECT_EQ(grad(x), grad(fresh_x));
+}
+
 INSTANTIATE_TEST_SUITE_P(, RecipeProducts, testing::ValuesIn(kRecipes),
                          [](const auto& info) { return std::string(info.param.name); });
 

@@ -17,13 +17,13 @@
  * @code
  * htone_autocast_policy* policy;
  * htone_recipe* recipe;
- * size_t count;
+ * size_t fitting;
  * check(htone_recipe_create(HTONE_RECIPE_MXFP8, NULL, &recipe));
  * check(htone_autocast_policy_create(HTONE_BF16, &policy));
  * check(htone_autocast_policy_set_recipe(policy, recipe));
  * check(htone_module_forward(model, x, policy, &y)); // linear layers multiply in MXFP8
- * check(htone_module_set_recipe_matching(model, "", "linear", NULL, &count)); // this one in BF16 from now on
- * assert(count == 1);
+ * check(htone_module_set_recipe_matching(model, "", "linear", NULL, &fitting)); // this one in BF16 from now on
+ * assert(fitting == 1);
  * @endcode
  */
 #ifndef HALFTONE_RECIPE_H
@@ -48,8 +48,10 @@ typedef enum htone_recipe_kind {
    * read once; weights have their own, since they are coded once after an update. A number beyond the range saturates.
    * The largest magnitudes are buffers of each linear layer, "amax_history" and "amax_scale", which are in state dicts
    * and checkpoints: give the layers the recipe with htone_module_set_recipe_matching before the model is loaded or
-   * trained. Products outside of linear layers, such as a tied head, are as under CURRENT. arXiv:2209.05433;
-   * DelayedScaling of Transformer Engine.
+   * trained, and it keeps them as long as it is one of DELAYED with the same history_length. They move on in training
+   * mode alone, by each forward that is recorded and its backward. A recomputed forward must have its backward before
+   * the layer runs again. Products outside of linear layers, such as a tied head, are as under CURRENT.
+   * arXiv:2209.05433; DelayedScaling of Transformer Engine.
    */
   HTONE_RECIPE_DELAYED = 2,
   /** 8-bit floats with FP32 scales that are powers of two: of blocks of 1 x 128 in inputs and gradients, of 128 x 128

@@ -81,6 +81,14 @@ HALFTONE_HOST_DEVICE constexpr uint32_t larger_finite(uint32_t most, float magni
   return bits < 0x7f800000 && bits > most ? bits : most;
 }
 
+// The scale that follows from the magnitude `most` of a history, never 0 or infinite.
+HALFTONE_HOST_DEVICE constexpr float history_scale(uint32_t most, float largest, float factor) {
+  constexpr float kLeast = 0x1p-126f, kMost = 0x1p127f;
+  const float scale = divided_scale(most, largest, /*least=*/0) * factor;
+  const float bounded = scale > kLeast ? scale : kLeast;
+  return bounded < kMost ? bounded : kMost;
+}
+
 // ---- E4M3 under an FP32 scale of the tensor: NVFP4
 
 // The least scale of a tensor: 1 / (tensor_scale * scale) is finite for every scale of a block.

@@ -11,7 +11,7 @@ Status advance_history(Stream&, const HistoryRule& rule, const View& history, co
   uint32_t most = 0;
   for (int64_t i = 0; i < counted; ++i) most = larger_finite(most, magnitudes[i]);
   if (most != 0) {
-    *static_cast<float*>(scale.data) = divided_scale(most, largest_of(rule.format), /*least=*/0) * rule.factor;
+    *static_cast<float*>(scale.data) = history_scale(most, largest_of(rule.format), rule.factor);
   }
   std::copy_backward(magnitudes, magnitudes + length - 1, magnitudes + length);
   magnitudes[0] = 0;

@@ -160,7 +160,7 @@ HALFTONE_KERNEL advance_kernel(HistoryRule rule, float* history, int64_t length,
   const int64_t counted = rule.takes_newest ? 1 : length;
   uint32_t most = 0;
   for (int64_t i = 0; i < counted; ++i) most = larger_finite(most, history[i]);
-  if (most != 0) *scale = divided_scale(most, largest_of(rule.format), /*least=*/0) * rule.factor;
+  if (most != 0) *scale = history_scale(most, largest_of(rule.format), rule.factor);
   for (int64_t i = length - 1; i > 0; --i) history[i] = history[i - 1];
   history[0] = 0;
 }

@@ -122,8 +122,7 @@ Tensor activation_linear(const Tensor& argument, const Tensor& given_weight, con
   require_layer(input, weight, bias);
   Shape shape = input.shape();
   shape[shape.rank() - 1] = weight.size(0);
-  const Tensor rows = as_rows(input);
-  const LayerOperands operands(Op::kActivationLinear, rows, weight, records);
+  const LayerOperands operands(Op::kActivationLinear, input, weight, records);
   Tensor result = empty(input.device(), input.dtype(), shape);
   operands.multiply(kName, {.bias = bias.defined() ? bias.view() : View{}, .c = *RowsView(result)});
   if (auto* node = record<ActivationLinearBackward>(result, {&argument, &weight, &bias})) {

@@ -6,6 +6,7 @@
 #include "autograd/scope.h"
 #include "autograd/weights/weight_codes.h"
 #include "autograd/weights/weights.h"
+#include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/store_gradient.h"
 #include "ops/matmul/layer.h"
@@ -42,11 +43,13 @@ ops::Scaled with_tensors(const WeightCodes& kept, const ops::ScaleOptions& scale
 
 // Codes of `matrix`, a weight's own or its transposed view. Weights that ranks share are gathered for one use, and
 // codes that are kept would be a second copy of all of them on each rank.
-ops::Scaled kept_codes(const Tensor& weight, const Tensor& matrix, const ops::ScaleOptions& scales, Along along) {
+// Backward may have weights from before an update, whose codes are not those of the new ones.
+ops::Scaled kept_codes(const Tensor& weight, uint64_t version, const Tensor& matrix, const ops::ScaleOptions& scales,
+                       Along along) {
   const Ref<Parameter> parameter = parameter_of(weight);
   if (!parameter || parameter->weights().is_sharded()) return ops::to_scaled(matrix, scales);
   const Weights& weights = parameter->weights();
-  const uint64_t version = weights.kept().version();
+  if (version != weights.kept().version()) return ops::to_scaled(matrix, scales);
   const uint64_t key = key_of(scales, weight.dtype(), along);
   const WeightCodes kept = weights.codes().find(key, version);
   if (kept.codes.defined()) return with_tensors(kept, scales, matrix.shape());
@@ -62,6 +65,13 @@ enum class Draw : uint64_t { kRows = 0, kColumns = 1, kRotation = 2 };
 PhiloxKey of(PhiloxKey key, Draw draw) {
   key.sequence |= static_cast<uint64_t>(draw) << 61;
   return key;
+}
+
+void require_same_scales(const LayerRecipe& recipe) {
+  if (!recipe.is_recomputed || recipe.history.scales.version() == recipe.scales_version) return;
+  fail(Code::kState, "tensor",
+       "delayed scaling took new scales in another forward of a layer since the forward that backward recomputes; run "
+       "backward before the layer runs again, or do not recompute it");
 }
 
 }  // namespace
@@ -81,14 +91,19 @@ ops::Scaled codes_along_columns(const LayerRecipe& recipe, const Tensor& matrix,
                         scales);
 }
 
-ops::Scaled weight_along_rows(const Tensor& weight, const Recipe& recipe) {
-  return kept_codes(weight, weight, scales_of(recipe, Operand::kWeight), Along::kRows);
+uint64_t version_of_weights(const Tensor& weight) {
+  const Ref<Parameter> parameter = parameter_of(weight);
+  return parameter ? parameter->weights().kept().version() : 0;
 }
 
-ops::Scaled weight_along_columns(const Tensor& weight, const Recipe& recipe) {
+ops::Scaled weight_along_rows(const Tensor& weight, uint64_t version, const Recipe& recipe) {
+  return kept_codes(weight, version, weight, scales_of(recipe, Operand::kWeight), Along::kRows);
+}
+
+ops::Scaled weight_along_columns(const Tensor& weight, uint64_t version, const Recipe& recipe) {
   const ops::ScaleOptions scales = scales_of(recipe, Operand::kWeight);
-  if (ops::has_square_blocks(scales.layout)) return ops::transposed(weight_along_rows(weight, recipe));
-  return kept_codes(weight, transposed_view(weight), scales, Along::kColumns);
+  if (ops::has_square_blocks(scales.layout)) return ops::transposed(weight_along_rows(weight, version, recipe));
+  return kept_codes(weight, version, transposed_view(weight), scales, Along::kColumns);
 }
 
 AmaxHistory history_in_force(const Recipe& recipe) {
@@ -99,9 +114,9 @@ AmaxHistory history_in_force(const Recipe& recipe) {
 GradientCodes::GradientCodes(const LayerRecipe& recipe, const Tensor& rows)
     : recipe_(recipe),
       rows_(rows),
-      scales_(delayed_scales(*recipe.recipe, Operand::kGradient, recipe.history, HistoryUse::kAdvance)) {
+      scales_(delayed_scales(*recipe.recipe, Operand::kGradient, recipe.history, recipe.use)) {
   scales_.key = of(recipe.key, Draw::kRows);
-  if (recipe.read_scales) static_cast<void>(recipe.read_scales->unpack());
+  require_same_scales(recipe);
   if (ops::has_square_blocks(scales_.layout)) along_rows_ = ops::to_scaled(rows, scales_);
 }
 
@@ -126,7 +141,8 @@ void GradientCodes::set_parameter_gradients(const char* operation, const ops::Sc
 // dX = dY W, from codes along the outputs.
 void GradientCodes::multiply_by_weight(const char* operation, const Tensor& weight, const View& out) const {
   const ops::Scaled rows = along_rows_.codes.defined() ? along_rows_ : ops::to_scaled(rows_, scales_);
-  ops::run_scaled_gemm(operation, rows, weight_along_columns(weight, *recipe_.recipe), {.c = out});
+  ops::run_scaled_gemm(operation, rows, weight_along_columns(weight, recipe_.weight_version, *recipe_.recipe),
+                       {.c = out});
 }
 
 }  // namespace halftone

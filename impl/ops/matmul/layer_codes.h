@@ -3,8 +3,6 @@
 // outputs, dw = dy^T x along the rows.
 #pragma once
 
-#include <optional>
-
 #include "autograd/graph/node.h"
 #include "backend/kernels/kernels.h"
 #include "core/philox.h"
@@ -20,12 +18,14 @@ const Recipe* recipe_in_force(Op op, DType dtype) noexcept;
 
 // A recipe as backward of a layer keeps it.
 struct LayerRecipe {
-  Ref<const Recipe> recipe = {};  // null: the layer multiplies its operands themselves
-  PhiloxKey key = {};             // if the recipe draws
-  AmaxHistory history = {};       // of the layer under delayed scaling
-  // In a recompute region the scales that forward read: a second forward reads them, too, so that no other forward may
-  // have taken new ones.
-  std::optional<SavedTensor> read_scales = {};
+  Ref<const Recipe> recipe = {};       // null: the layer multiplies its operands themselves
+  PhiloxKey key = {};                  // if the recipe draws
+  AmaxHistory history = {};            // of the layer under delayed scaling
+  HistoryUse use = HistoryUse::kRead;  // of the forward
+  uint64_t weight_version = 0;         // of the parameter that the forward read
+  // In a recompute region a second forward reads the scales of the first, so no other forward may take new ones.
+  bool is_recomputed = false;
+  uint64_t scales_version = 0;  // that the first read
 };
 
 // A layer whose backward computes its input again keeps this in place of codes.
@@ -43,10 +43,13 @@ AmaxHistory history_in_force(const Recipe& recipe);
 ops::Scaled codes_along_columns(const LayerRecipe& recipe, const Tensor& matrix, const ops::ScaleOptions& scales,
                                 const ops::Scaled& along_rows);
 
-// The codes of a weight [out, in]. Those of a parameter are made once after each update, unless ranks share
-// it.
-ops::Scaled weight_along_rows(const Tensor& weight, const Recipe& recipe);
-ops::Scaled weight_along_columns(const Tensor& weight, const Recipe& recipe);
+// The version of the weights behind a parameter's leaf; 0 of another tensor.
+uint64_t version_of_weights(const Tensor& weight);
+
+// The codes of a weight [out, in], which a forward read when the parameter's weights had this version. Those of a
+// parameter are made once after each update, unless ranks share it.
+ops::Scaled weight_along_rows(const Tensor& weight, uint64_t version, const Recipe& recipe);
+ops::Scaled weight_along_columns(const Tensor& weight, uint64_t version, const Recipe& recipe);
 
 // The gradient of a layer's result as codes, for the gradients of its operands.
 class GradientCodes {

@@ -5,27 +5,35 @@
 #include "autograd/recompute.h"
 #include "autograd/scope.h"
 #include "ops/gemm/gemm.h"
+#include "ops/matmul/layer.h"
 #include "ops/scaled/product.h"
 #include "runtime/context.h"
 
 namespace halftone {
 
-LayerOperands::LayerOperands(Op op, const Tensor& rows, const Tensor& weight, bool records)
-    : rows_(rows), weight_(weight) {
-  const Recipe* const recipe = recipe_in_force(op, rows.dtype());
+LayerOperands::LayerOperands(Op op, const Tensor& input, const Tensor& weight, bool records)
+    : input_(input), weight_(weight) {
+  const Recipe* const recipe = recipe_in_force(op, input.dtype());
   if (recipe == nullptr) [[likely]]
     return;
   const AmaxHistory history = history_in_force(*recipe);
-  // A second forward reads the scale of the first.
-  const HistoryUse use = records && !is_recomputing() ? HistoryUse::kAdvance : HistoryUse::kRead;
+  // A second forward reads the scale of the first. In evaluation several threads may read it.
+  const bool trains = records && !is_recomputing() && scope().layer != nullptr && scope().layer->is_training();
+  const HistoryUse use = trains ? HistoryUse::kAdvance : HistoryUse::kRead;
   const ops::ScaleOptions scales = delayed_scales(*recipe, Operand::kInput, history, use);
-  codes_.reset(new Codes{*recipe, history, ops::to_scaled(rows, scales)});
+  codes_.reset(new Codes{*recipe, history, use, version_of_weights(weight), ops::to_scaled(as_rows(input), scales)});
 }
 
 LayerRecipe LayerOperands::recipe() const {
-  LayerRecipe kept = {.recipe = Ref<const Recipe>::share(&codes_->recipe), .history = codes_->history};
-  if (codes_->recipe.draws()) kept.key = rows_.device().context->next_key();
-  if (scope().recompute != nullptr && kept.history.scales.defined()) kept.read_scales.emplace(kept.history.scales);
+  LayerRecipe kept = {.recipe = Ref<const Recipe>::share(&codes_->recipe),
+                      .history = codes_->history,
+                      .use = codes_->use,
+                      .weight_version = codes_->weight_version};
+  if (codes_->recipe.draws()) kept.key = input_.device().context->next_key();
+  if (kept.history.scales.defined() && scope().recompute != nullptr) {
+    kept.is_recomputed = true;
+    kept.scales_version = kept.history.scales.version();
+  }
   return kept;
 }
 
@@ -37,10 +45,10 @@ ops::ScaleOptions LayerOperands::input_scales() const {
 }
 
 SavedLayer LayerOperands::save() const {
-  if (!codes_) return SavedLayer(rows_, weight_);
+  if (!codes_) return SavedLayer(input_, weight_);
   LayerRecipe kept = recipe();
   ops::Scaled columns;
-  if (requires_grad(weight_)) columns = codes_along_columns(kept, rows_, input_scales(), codes_->input);
+  if (requires_grad(weight_)) columns = codes_along_columns(kept, input_, input_scales(), codes_->input);
   return SavedLayer(std::move(kept), columns, weight_);
 }
 
@@ -49,13 +57,17 @@ std::unique_ptr<CodedInput> LayerOperands::coded_input() const {
   return std::unique_ptr<CodedInput>(new CodedInput{recipe(), input_scales()});
 }
 
-void LayerOperands::multiply(const char* operation, GemmArgs rest) const {
-  if (codes_) {
-    return ops::run_scaled_gemm(operation, codes_->input, weight_along_rows(weight_, codes_->recipe), std::move(rest));
-  }
-  rest.a = rows_.view();
+void LayerOperands::multiply(const char* operation, GemmArgs&& rest) const {
+  if (codes_) return multiply_codes(operation, rest);
+  const RowsView rows(input_);
+  rest.a = *rows;
   rest.b = transposed(weight_.view());
-  run_gemm(operation, rows_.device(), rest);
+  run_gemm(operation, input_.device(), rest);
+}
+
+void LayerOperands::multiply_codes(const char* operation, const GemmArgs& rest) const {
+  const ops::Scaled weight = weight_along_rows(weight_, codes_->weight_version, codes_->recipe);
+  ops::run_scaled_gemm(operation, codes_->input, weight, rest);
 }
 
 }  // namespace halftone

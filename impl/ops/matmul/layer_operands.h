@@ -10,28 +10,32 @@ namespace halftone {
 
 class LayerOperands {
  public:
-  // `records`: the forward keeps something for backward. REQUIRES: rows [rows, in] and weight [out, in] outlive this.
-  LayerOperands(Op op, const Tensor& rows, const Tensor& weight, bool records);
+  // `records`: the forward keeps something for backward. REQUIRES: input [..., in] and weight [out, in] outlive this.
+  LayerOperands(Op op, const Tensor& input, const Tensor& weight, bool records);
 
-  // For backward; with a key of their own for each call. The second is null without a recipe.
+  // For backward; with a key of their own for each call. save() REQUIRES: input [rows, in]. The second is null without
+  // a recipe.
   SavedLayer save() const;
   std::unique_ptr<CodedInput> coded_input() const;
 
-  // y = rows weight^T. `rest` is all of the product but its factors.
-  void multiply(const char* operation, GemmArgs rest) const;
+  // y = input weight^T. `rest` is all of the product but its factors, which it gets.
+  void multiply(const char* operation, GemmArgs&& rest) const;
 
  private:
   // Not on the stack, which may have 64 KiB for 64 modules inside one another.
   struct Codes {
     const Recipe& recipe;
     AmaxHistory history;
+    HistoryUse use;
+    uint64_t weight_version;
     ops::Scaled input;
   };
 
   LayerRecipe recipe() const;
   ops::ScaleOptions input_scales() const;
+  [[gnu::noinline]] void multiply_codes(const char* operation, const GemmArgs& rest) const;
 
-  const Tensor& rows_;
+  const Tensor& input_;
   const Tensor& weight_;
   std::unique_ptr<const Codes> codes_;  // null without a recipe
 };

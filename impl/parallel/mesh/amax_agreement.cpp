@@ -6,21 +6,26 @@ namespace halftone::parallel {
 
 AmaxAgreement::AmaxAgreement(const std::vector<nn::NamedBuffer>& buffers) {
   for (const nn::NamedBuffer& buffer : buffers) {
-    if (buffer.role != nn::BufferRole::kAmaxHistory) continue;
-    const Tensor& history = buffer.tensor;
-    newest_.push_back(history.as_strided({history.size(0)}, {history.size(1)}, history.offset()));
+    if (buffer.role == nn::BufferRole::kAmaxHistory) histories_.push_back(buffer.tensor);
   }
 }
 
+// Forwards without synchronisation have noted several magnitudes since the last agreement.
 void AmaxAgreement::reach(const Exchange& exchange, uint64_t step) const {
   if (!is_needed()) return;
-  const int64_t rows = newest_.front().size(0);
-  const Tensor all =
-      empty(exchange.device(), DType::kF32, {rows * static_cast<int64_t>(newest_.size())}, Category::kCommunication);
-  const auto part = [&](size_t i) { return all.as_strided({rows}, {1}, static_cast<int64_t>(i) * rows); };
-  for (size_t i = 0; i < newest_.size(); ++i) copy(newest_[i], part(i));
+  int64_t total = 0;
+  for (const Tensor& history : histories_) total += history.numel();
+  const Tensor all = empty(exchange.device(), DType::kF32, {total}, Category::kCommunication);
+  const auto for_each_part = [&](const auto& f) {
+    int64_t begin = 0;
+    for (const Tensor& history : histories_) {
+      f(history, all.as_strided(history.shape(), contiguous_strides(history.shape()), begin));
+      begin += history.numel();
+    }
+  };
+  for_each_part([](const Tensor& history, const Tensor& part) { copy(history, part); });
   exchange.all_reduce(all, ReduceOp::kMax, exchange.options(Purpose::kBuffers, step, 1));
-  for (size_t i = 0; i < newest_.size(); ++i) copy(part(i), newest_[i]);
+  for_each_part([](const Tensor& history, const Tensor& part) { copy(part, history); });
 }
 
 }  // namespace halftone::parallel

@@ -80,7 +80,7 @@ REFUSED = {f"htone_{name}": status for status, names in {
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm",
     "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "
                         "checkpoint_loaded_name scaled_tensor_scale scaled_load",
-    "UNSUPPORTED": "store_create_tcp", "FORMAT": "safetensors_load_memory",
+    "UNSUPPORTED": "device_set_option store_create_tcp", "FORMAT": "safetensors_load_memory",
     "IO": "context_load_plugin checkpoint_verify", "TIMEOUT": "store_get"}.items() for name in names.split()}
 # Refusals that are None in Python.
 ABSENT_IN_PYTHON = {"htone_tensor_grad"}

@@ -38,7 +38,7 @@ void expect_agreement(const nn::Module& model, int number, int size) {
   EXPECT_EQ(std::vector<float>(history.begin(), history.begin() + 4), (std::vector<float>{own, largest, largest, 0}));
 }
 
-// Two numbers for each of two layers, which a rank sends at most twice.
+// Two histories of four numbers for each of two layers, which a rank sends at most twice.
 TEST(DelayedScaling, OfReplicasAgreesBeforeEachForward) {
   run_ranks(3, [](Rank& rank) {
     const Ref<nn::Module> model = delayed_model(rank.device());
@@ -47,7 +47,7 @@ TEST(DelayedScaling, OfReplicasAgreesBeforeEachForward) {
     forward();
     const int64_t before = rank.group->counters().bytes_sent;
     forward();
-    EXPECT_LE(rank.group->counters().bytes_sent - before, 2 * 2 * 2 * 4);
+    EXPECT_LE(rank.group->counters().bytes_sent - before, 2 * 2 * 2 * 4 * 4);
     forward();
     expect_agreement(*model, rank.number(), 3);
   });
