@@ -16,7 +16,8 @@
  *   may saturate, because its scale is rounded to nearest.
  *
  * A scale is never 0. A block that contains an infinity or NaN has a scale of NaN and reads NaN throughout, in the NV
- * layouts the whole tensor, so that an overflow is not lost. Subnormal blocks are quantized as others are. In the BLOCK layouts a number above 255 * 2^120 may read infinite.
+ * layouts the whole tensor, so that an overflow is not lost. Subnormal blocks are quantized as others are. In
+ * the BLOCK layouts a number above 255 * 2^120 may read infinite.
  *
  * @code
  * htone_scaled* scaled;
