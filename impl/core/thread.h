@@ -38,7 +38,6 @@ struct ScopeModes {
   bool defers_weights = false;  // modules are made without memory for their weights
   Anomaly anomaly = Anomaly::kNothing;
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
-  const OwnRecipe* recipe = nullptr;         // of the innermost module that has one; null: the policy's holds
 };
 
 // The modes that a ScopeGuard sets back.
@@ -53,6 +52,7 @@ struct Modes : ScopeModes {
 // The part that autograd, operations and modules read, by scope() of autograd/scope.h.
 struct Scope : Modes {
   const RunningLayer* layer = nullptr;  // the innermost
+  const OwnRecipe* recipe = nullptr;    // of the innermost module that has one; null: the policy's holds
   uint64_t next_sequence = 0;           // numbers the nodes that this thread records
   int64_t depth = 0;                    // scopes of the C API that are open
   int64_t base = 0;                     // depth at which the innermost callback under way began

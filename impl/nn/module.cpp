@@ -39,7 +39,6 @@ class RunLevel : public RunningLayer {
            "module would be number %d of the modules that run inside one another, expected at most %d",
            kMaxModuleDepth + 1, kMaxModuleDepth);
     }
-    if (module.own_recipe()) scope().recipe = module.own_recipe().get();
   }
 
   // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
@@ -74,7 +73,6 @@ class RunLevel : public RunningLayer {
 
   const Module& module_;
   const ThreadGuard<&Scope::layer> innermost_;
-  const ThreadGuard<&Scope::recipe> around_;
   const int level_;
 };
 
@@ -161,8 +159,21 @@ inline void Module::compute(std::span<const Tensor> inputs, std::span<Tensor> ou
   } else if (forward_pre_hooks_ || forward_hooks_) {
     forward_with_hooks(inputs, outputs);
   } else {
+    forward_by_recipe(inputs, outputs);
+  }
+}
+
+inline void Module::forward_by_recipe(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  if (own_recipe_) [[unlikely]] {
+    forward_by_own_recipe(inputs, outputs);
+  } else {
     forward_marked(inputs, outputs);
   }
+}
+
+void Module::forward_by_own_recipe(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  const ThreadGuard<&Scope::recipe> around(own_recipe_.get());
+  forward_marked(inputs, outputs);
 }
 
 inline void Module::forward_marked(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
@@ -198,6 +209,7 @@ Tensor Module::run(const Tensor& input) const {
 void Module::run_fused(const std::function<void()>& computation) const {
   const RunLevel level(*this);
   const TraceSpan span(TraceKind::kLayer, [&] { return level.name(); });
+  const ThreadGuard<&Scope::recipe> around(own_recipe_ ? own_recipe_.get() : scope().recipe);
   try {
     computation();
   } catch (Error& error) {
@@ -244,7 +256,7 @@ void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor
     call_pre_hooks(replaced);
     inputs = replaced;
   }
-  forward_marked(inputs, outputs);
+  forward_by_recipe(inputs, outputs);
   if (forward_hooks_) call_hooks(inputs, outputs);
 }
 

@@ -197,6 +197,9 @@ class Module : public RefCounted {
   // Adds the tensors that the caller left out.
   [[gnu::noinline]] void run_padded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   [[gnu::noinline]] void forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  // forward_marked, by the module's own recipe if it has one. Part of run's frame.
+  [[gnu::always_inline]] void forward_by_recipe(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  [[gnu::noinline]] void forward_by_own_recipe(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   // forward_all, in a recompute region if the module is marked.
   [[gnu::always_inline]] void forward_marked(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   [[gnu::noinline]] void forward_in_region(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;

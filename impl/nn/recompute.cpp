@@ -65,7 +65,7 @@ class ModuleRegion final : public RecomputeRegion {
 
   void run_again() const override {
     scope().autocast = policy_.get();  // the caller sets the modes back
-    scope().recipe = recipe_.get();
+    const ThreadGuard<&Scope::recipe> around(recipe_.get());
     const Modes modes(modes_);
     std::vector<Tensor> inputs, outputs(output_count_);
     for (const Input& input : inputs_) inputs.push_back(repeated(input));

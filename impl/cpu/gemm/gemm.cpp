@@ -64,11 +64,25 @@ GemmPlan plan_in(const GemmSchedule& schedule) {
   return plan;
 }
 
+// Rare forms of a product have frames of their own: each holds a copy of the arguments, and a caller's stack may be
+// small.
+[[gnu::noinline]] GemmSchedule schedule_rounded(ThreadPool& pool, GemmArgs args) noexcept {
+  args.rounds_to_tf32 = true;
+  return schedule_gemm(pool, Threads::kPool, args);
+}
+
+[[gnu::noinline]] GemmPlan plan_without_depth(const GemmArgs& args) {
+  return HWY_DYNAMIC_DISPATCH(plan_for_tile)(of_zeros(args));
+}
+
+[[gnu::noinline]] void gemm_without_depth(ThreadPool& pool, const GemmArgs& args, const GemmSchedule& schedule,
+                                          void* workspace) noexcept {
+  gemm(pool, of_zeros(args), schedule, workspace);
+}
+
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
-  if (!rounds_to_tf32(stream)) return schedule_gemm(pool_of(stream), Threads::kPool, args);
-  GemmArgs rounded = args;
-  rounded.rounds_to_tf32 = true;
-  return schedule_gemm(pool_of(stream), Threads::kPool, rounded);
+  if (rounds_to_tf32(stream)) return schedule_rounded(pool_of(stream), args);
+  return schedule_gemm(pool_of(stream), Threads::kPool, args);
 }
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
@@ -86,7 +100,7 @@ Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, v
 GemmSchedule schedule_gemm(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
   if (args.c.dtype == DType::kF64 || has_no_result(args)) return schedule;
-  GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(has_depth(args) ? args : of_zeros(args));
+  GemmPlan plan = has_depth(args) ? HWY_DYNAMIC_DISPATCH(plan_for_tile)(args) : plan_without_depth(args);
   plan.is_small |= threads == Threads::kCaller;
   const size_t workers = plan.is_small ? 1 : static_cast<size_t>(pool.width());
   schedule.workspace = (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
@@ -97,7 +111,7 @@ GemmSchedule schedule_gemm(ThreadPool& pool, Threads threads, const GemmArgs& ar
 void gemm(ThreadPool& pool, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
   if (has_no_result(args)) return;
   if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
-  if (!has_depth(args)) return gemm(pool, of_zeros(args), schedule, workspace);
+  if (!has_depth(args)) return gemm_without_depth(pool, args, schedule, workspace);
   HWY_DYNAMIC_DISPATCH(multiply)(pool, args, plan_in(schedule), static_cast<float*>(workspace));
 }
 
