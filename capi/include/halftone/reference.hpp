@@ -27,7 +27,9 @@ inline htone_status retain(htone_module* object) { return htone_module_retain(ob
 inline htone_status retain(htone_optimizer* object) { return htone_optimizer_retain(object); }
 inline htone_status retain(htone_parameter* object) { return htone_parameter_retain(object); }
 inline htone_status retain(htone_parameters* object) { return htone_parameters_retain(object); }
+inline htone_status retain(htone_recipe* object) { return htone_recipe_retain(object); }
 inline htone_status retain(htone_sampler* object) { return htone_sampler_retain(object); }
+inline htone_status retain(htone_scaled* object) { return htone_scaled_retain(object); }
 inline htone_status retain(htone_schedule* object) { return htone_schedule_retain(object); }
 inline htone_status retain(htone_state_dict* object) { return htone_state_dict_retain(object); }
 inline htone_status retain(htone_tensor* object) { return htone_tensor_retain(object); }
@@ -46,7 +48,9 @@ inline htone_status release(htone_module* object) { return htone_module_release(
 inline htone_status release(htone_optimizer* object) { return htone_optimizer_release(object); }
 inline htone_status release(htone_parameter* object) { return htone_parameter_release(object); }
 inline htone_status release(htone_parameters* object) { return htone_parameters_release(object); }
+inline htone_status release(htone_recipe* object) { return htone_recipe_release(object); }
 inline htone_status release(htone_sampler* object) { return htone_sampler_release(object); }
+inline htone_status release(htone_scaled* object) { return htone_scaled_release(object); }
 inline htone_status release(htone_schedule* object) { return htone_schedule_release(object); }
 inline htone_status release(htone_scope* object) { return htone_scope_end_later(object); }
 inline htone_status release(htone_state_dict* object) { return htone_state_dict_release(object); }

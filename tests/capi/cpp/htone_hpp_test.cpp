@@ -30,6 +30,14 @@ class CppTest : public testing::Test {
   Device cpu_ = make<Device>(htone_device_create, make<Context>(htone_context_default), "cpu");
 };
 
+TEST_F(CppTest, HandlesOfLowPrecisionAreReleased) {
+  const int64_t before = live_handles();
+  const htone_scaled_options options = HTONE_SCALED_OPTIONS_INIT;
+  const Recipe recipe = make<Recipe>(htone_recipe_create, HTONE_RECIPE_MXFP8, nullptr);
+  const Scaled scaled = make<Scaled>(htone_scaled_create, vector({1, 2}), &options, nullptr, nullptr);
+  EXPECT_EQ(live_handles(), before + 2);
+}
+
 TEST_F(CppTest, ACopySharesTheObjectAndAMoveEmptiesItsSource) {
   Tensor a = vector({1, 2});
   const int64_t with_one = live_handles();

@@ -1,6 +1,7 @@
 // Steps as graphs through the C interface: on the CUDA device, which records them, and on the CPU, which calls the
 // function. Each replay must have the bits of an ordinary step, and leave the run as an ordinary step does.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -222,7 +223,9 @@ class GraphTraining : public testing::TestWithParam<Setting> {
   using Train = Result(const char* device, const Setting& setting, const std::string& name);
 
   void compare(const char* device, Train* train_in_graphs) {
-    const std::string name = std::string("halftone_graph_") + GetParam().name + "_" + device;
+    // Tests of one setting may run side by side.
+    const std::string name =
+        std::string("halftone_graph_") + std::to_string(getpid()) + "_" + GetParam().name + "_" + device;
     const Result expected = train(device, GetParam(), name + "_steps");
     const Result actual = train_in_graphs(device, GetParam(), name + "_graph");
     EXPECT_EQ(actual.losses, expected.losses);
