@@ -268,7 +268,7 @@ TEST_F(RecipeTest, HoldsForOperationsThatThePolicyCasts) {
   EXPECT_EQ(values(ops::linear(x, w, Tensor())), exact);
   policy_.set(Op::kLinear, AutocastClass::kLow);
   const Ref<OwnRecipe> none = make_ref<OwnRecipe>(nullptr);
-  scope().recipe = none.get();
+  const ThreadGuard<&Scope::recipe> of_module(none.get());
   EXPECT_EQ(values(ops::linear(x, w, Tensor())), (Values{6.75, 17.125}));
 }
 
