@@ -66,9 +66,10 @@ GemmPlan plan_in(const GemmSchedule& schedule) {
 
 // Rare forms of a product have frames of their own: each holds a copy of the arguments, and a caller's stack may be
 // small.
-[[gnu::noinline]] GemmSchedule schedule_rounded(ThreadPool& pool, GemmArgs args) noexcept {
-  args.rounds_to_tf32 = true;
-  return schedule_gemm(pool, Threads::kPool, args);
+[[gnu::noinline]] GemmSchedule schedule_rounded(ThreadPool& pool, const GemmArgs& args) noexcept {
+  GemmArgs rounded = args;
+  rounded.rounds_to_tf32 = true;
+  return schedule_gemm(pool, Threads::kPool, rounded);
 }
 
 [[gnu::noinline]] GemmPlan plan_without_depth(const GemmArgs& args) {

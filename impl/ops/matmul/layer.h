@@ -6,8 +6,9 @@
 
 namespace halftone {
 
-// Checks input [..., k], weight [n, k] and bias [n] (may be undefined): one float dtype, one device.
-void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias);
+// Checks input [..., k], weight [n, k] and bias [n] (may be undefined): one float dtype, one device. The texts of its
+// errors are no part of a caller's frame.
+[[gnu::noinline]] void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias);
 
 // [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
 Tensor as_rows(const Tensor& tensor);

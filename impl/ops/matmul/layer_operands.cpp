@@ -59,10 +59,16 @@ std::unique_ptr<CodedInput> LayerOperands::coded_input() const {
 
 void LayerOperands::multiply(const char* operation, GemmArgs&& rest) const {
   if (codes_) return multiply_codes(operation, rest);
-  const RowsView rows(input_);
+  const Tensor copied = set_factors(rest);
+  run_gemm(operation, input_.device(), rest);
+}
+
+Tensor LayerOperands::set_factors(GemmArgs& rest) const {
+  const Tensor copied = input_.is_contiguous() ? Tensor() : as_rows(input_);
+  const RowsView rows(copied.defined() ? copied : input_);
   rest.a = *rows;
   rest.b = transposed(weight_.view());
-  run_gemm(operation, input_.device(), rest);
+  return copied;
 }
 
 void LayerOperands::multiply_codes(const char* operation, const GemmArgs& rest) const {

@@ -33,6 +33,9 @@ class LayerOperands {
 
   LayerRecipe recipe() const;
   ops::ScaleOptions input_scales() const;
+  // Returns the tensor that rest.a views if the input itself has no view as rows. Out of the frame that is on the stack
+  // during the product.
+  [[gnu::noinline]] Tensor set_factors(GemmArgs& rest) const;
   [[gnu::noinline]] void multiply_codes(const char* operation, const GemmArgs& rest) const;
 
   const Tensor& input_;
