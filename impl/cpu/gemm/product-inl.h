@@ -228,14 +228,25 @@ class Product {
     float* mine = private_ + static_cast<size_t>(worker) * (plan_.packed_a_size + plan_.scratch_size);
     const Scratch scratch = {mine, mine + plan_.packed_a_size};
     // One chunk of each row of chunks adds up the rows of a.
-    const bool adds_up = args_.sums_of_a.data != nullptr && region.column == 0;
+    if (args_.sums_of_a.data != nullptr && region.column == 0) return multiply_and_add_up(region, slab_column, scratch);
+    for_each_depth([&](const Depth& block) HWY_ATTR { multiply_block(region, block, slab_column, scratch); });
+  }
+
+  // Not a part of multiply_chunk's frame: the caller's stack may be small.
+  HWY_NOINLINE void multiply_and_add_up(const Region& region, int64_t slab_column, const Scratch& scratch) {
     float totals[kMaxChunkRows] = {};
-    for (int64_t p = 0; p < depth(); p += plan_.depth) {
-      const Depth block = {p, std::min(plan_.depth, depth() - p), p == 0, p + plan_.depth >= depth()};
-      if (adds_up) add_sums(region, block, totals);
+    for_each_depth([&](const Depth& block) HWY_ATTR {
+      add_sums(region, block, totals);
       multiply_block(region, block, slab_column, scratch);
+    });
+    store_sums(args_, region.row, region.row_end - region.row, totals);
+  }
+
+  template <class F>
+  void for_each_depth(F&& f) {
+    for (int64_t p = 0; p < depth(); p += plan_.depth) {
+      f(Depth{p, std::min(plan_.depth, depth() - p), p == 0, p + plan_.depth >= depth()});
     }
-    if (adds_up) store_sums(args_, region.row, region.row_end - region.row, totals);
   }
 
   void add_sums(const Region& region, const Depth& block, float* totals) const {
