@@ -24,8 +24,8 @@ std::vector<nn::NamedBuffer> states_in(std::vector<nn::NamedBuffer> buffers) {
   return buffers;
 }
 
-std::unique_ptr<const AmaxAgreement> agreement_about(const std::vector<nn::NamedBuffer>& buffers) {
-  auto agreement = std::make_unique<const AmaxAgreement>(buffers);
+std::unique_ptr<AmaxAgreement> agreement_about(const std::vector<nn::NamedBuffer>& buffers, bool is_deterministic) {
+  auto agreement = std::make_unique<AmaxAgreement>(buffers, is_deterministic);
   return agreement->is_needed() ? std::move(agreement) : nullptr;
 }
 
@@ -49,7 +49,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vec
       module_(std::move(module)),
       module_buffers_(module_ ? module_->buffers() : std::vector<nn::NamedBuffer>()),
       forward_buffers_(options.broadcasts_buffers ? states_in(module_buffers_) : std::vector<nn::NamedBuffer>()),
-      amax_agreement_(agreement_about(module_buffers_)),
+      amax_agreement_(agreement_about(module_buffers_, options.is_deterministic)),
       options_(std::move(options)),
       sums_(options_.is_deterministic ? make_ref<MicrobatchSums>() : nullptr),
       follows_arrival_(!options_.finds_unused && !options_.is_deterministic) {
@@ -98,28 +98,37 @@ void Replicate::add_hooks() {
 
 // Evaluation, and forwards without backward, are this rank's own.
 void Replicate::prepare_forward() {
-  if (!is_synced() || !module_->is_training() || !scope().grad_enabled) return;
+  if (!module_->is_training() || !scope().grad_enabled) return;
+  if (!is_synced()) return note_forward();
   if (is_joining_) exchange_step(Step::kForward);
   share_buffers();
 }
 
+void Replicate::note_forward() const noexcept {
+  if (amax_agreement_) amax_agreement_->note_forward();
+}
+
 void Replicate::share_buffers() {
-  if (amax_agreement_) amax_agreement_->reach(exchange(), rounds());
+  if (amax_agreement_) amax_agreement_->begin_forward(exchange(), rounds(), goes_on());
   broadcast_buffers(exchange(), forward_buffers_, root_, rounds());
+}
+
+// A deterministic step has had microbatches, whose gradients no zero_grad has dropped.
+bool Replicate::goes_on() const {
+  return std::any_of(parameters().begin(), parameters().end(),
+                     [](const auto& named) { return named.parameter->accumulator().gradient().has_total(); });
 }
 
 RoundRule Replicate::begin_round() {
   if (is_joining_ && is_synced()) exchange_step(Step::kBackward);
-  const bool goes_on = std::any_of(parameters().begin(), parameters().end(), [](const auto& named) {
-    return named.parameter->accumulator().gradient().has_total();
-  });
-  if (sums_ && !goes_on) sums_->reset();
+  if (sums_ && !goes_on()) sums_->reset();
   const bool divides = is_joining_ && divides_by_active_ && active_ > 0;
   return {.factor = divides ? 1.0 * exchange().size() / active_ : 1.0, .compares_steps = !has_joined_};
 }
 
 void Replicate::reduced(const std::vector<size_t>& arrived) {
   if (sums_) take_totals();
+  if (amax_agreement_) amax_agreement_->end_backward(exchange(), rounds());
   follow_arrival(arrived);
 }
 
@@ -168,6 +177,7 @@ bool Replicate::shadow_step() {
   if (step == Step::kForward) share_buffers();
   if (step == Step::kBackward) {
     shadow_round();
+    if (amax_agreement_) amax_agreement_->end_backward(exchange(), rounds());
     follow_arrival({});
   }
   return active_ > 0;

@@ -66,6 +66,8 @@ class Replicate final : public GradientEngine {
   void plan();
   void add_hooks();
   void prepare_forward();
+  bool goes_on() const;
+  void note_forward() const noexcept;
   void share_buffers();
   void take_totals();
   void follow_arrival(const std::vector<size_t>& arrived);
@@ -74,8 +76,8 @@ class Replicate final : public GradientEngine {
 
   const Ref<nn::Module> module_;  // null for a list of parameters
   const std::vector<nn::NamedBuffer> module_buffers_;
-  const std::vector<nn::NamedBuffer> forward_buffers_;  // of which rank 0's replace the others' before each forward
-  const std::unique_ptr<const AmaxAgreement> amax_agreement_;  // null where there is nothing to agree about
+  const std::vector<nn::NamedBuffer> forward_buffers_;   // of which rank 0's replace the others' before each forward
+  const std::unique_ptr<AmaxAgreement> amax_agreement_;  // null where there is nothing to agree about
   const ReplicateOptions options_;
   Ref<MicrobatchSums> sums_;  // null unless deterministic
   bool follows_arrival_;      // until the buckets were laid out anew

@@ -109,7 +109,7 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
                       .compares_batches = options.compares_batches},
                      std::move(owners)),
       options_(options),
-      amax_agreement_(buffers),
+      amax_agreement_(buffers, options.is_deterministic),
       ranks_(make_ref<Ranks>(*this)),
       units_(std::make_unique<WeightUnits>(!is_full(), options_.most_units)),
       unit_of_(this->parameters().size()) {
@@ -217,9 +217,16 @@ void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   }
 }
 
-void Sharded::prepare_forward(const nn::Module& module) const {
-  if (is_synced() && module.is_training() && scope().grad_enabled) amax_agreement_.reach(exchange(), rounds());
+void Sharded::prepare_forward(const nn::Module& module) {
+  if (!module.is_training() || !scope().grad_enabled) return;
+  if (!is_synced()) return amax_agreement_.note_forward();
+  const bool goes_on = std::any_of(parameters().begin(), parameters().end(), [](const NamedParameter& named) {
+    return named.parameter->placement().shard_grad().defined();
+  });
+  amax_agreement_.begin_forward(exchange(), rounds(), goes_on);
 }
+
+void Sharded::reduced(const std::vector<size_t>&) { amax_agreement_.end_backward(exchange(), rounds()); }
 
 // At most a gather of weights that stay is in flight, and one rank alone may read them.
 void Sharded::need(size_t unit) {

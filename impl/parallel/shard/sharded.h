@@ -58,6 +58,7 @@ class Sharded final : public GradientEngine {
   void begin_backward() override;
   void end_backward() noexcept override;
   void complete(size_t parameter) noexcept override;
+  void reduced(const std::vector<size_t>& arrived) override;
 
   void require_shareable() const;
   // Makes the units and then the buckets of their gradients.
@@ -67,11 +68,11 @@ class Sharded final : public GradientEngine {
   void add_hooks(nn::Module& module, const std::vector<Unit>& units);
   void convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const;
   void need(size_t unit);
-  void prepare_forward(const nn::Module& module) const;
+  void prepare_forward(const nn::Module& module);
   bool is_full() const noexcept { return releases_weights(options_); }
 
   const ShardedOptions options_;
-  const AmaxAgreement amax_agreement_;
+  AmaxAgreement amax_agreement_;
   std::vector<size_t> trained_;  // by number in all(): the number in parameters(), or kUntrained
   Ref<Ranks> ranks_;
   const std::unique_ptr<WeightUnits> units_;

@@ -1,13 +1,9 @@
 // Delayed scaling over ranks: the scales of all follow from the largest magnitude of any.
-#include "nn/own_recipe.h"
-#include "ops/dispatch/autocast.h"
+#include "parallel/recipes.h"
 #include "parallel/shards.h"
 
 namespace halftone::parallel {
 namespace {
-
-constexpr RecipeOptions kDelayed = {
-    .kind = RecipeKind::kDelayed, .gradient_format = NumberFormat::kE5M2, .history_length = 4};
 
 std::vector<float> buffer(const nn::Module& module, const std::string& name) {
   for (const nn::NamedBuffer& each : module.buffers()) {
@@ -26,7 +22,7 @@ void run_forward(const nn::Module& model, ContextDevice& device, int number) {
 
 Ref<nn::Module> delayed_model(ContextDevice& device) {
   Ref<nn::Module> model = make_perceptron(device);
-  nn::set_own_recipes(*model, {.kind = "linear"}, make_ref<Recipe>(kDelayed));
+  nn::set_own_recipes(*model, {.kind = "linear"}, make_recipe(RecipeKind::kDelayed));
   return model;
 }
 
@@ -60,6 +56,26 @@ TEST(DelayedScaling, OfShardsAgrees) {
     for (int i = 0; i < 3; ++i) run_forward(*model, rank.device(), rank.number());
     expect_agreement(*model, rank.number(), 2);
   });
+}
+
+// A checkpoint between two steps holds the same on each rank, and a resumed run goes on from it.
+TEST(DelayedScaling, IsAgreedAfterEachBackward) {
+  std::vector<std::vector<float>> histories(3);
+  run_ranks(3, [&](Rank& rank) {
+    const Task task = in_recipe(perceptron(), RecipeKind::kDelayed);
+    const Ref<nn::Module> model = task.make_model(rank.device());
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, ReplicateOptions());
+    for (int step = 0; step < 2; ++step) {
+      run_backward_of(task.loss(*model, rank.device(), Part::of(step, rank.number(), 3)));
+    }
+    histories[static_cast<size_t>(rank.number())] = buffer(*model, "0.amax_history");
+    const int64_t before = rank.group->counters().bytes_sent;
+    task.loss(*model, rank.device(), Part::of(2, rank.number(), 3));
+    EXPECT_EQ(rank.group->counters().bytes_sent, before);
+  });
+  for (const float newest : {histories[0][0], histories[0][4]}) EXPECT_GT(newest, 0.0f);
+  EXPECT_EQ(histories[1], histories[0]);
+  EXPECT_EQ(histories[2], histories[0]);
 }
 
 TEST(DelayedScaling, EvaluationSendsNothing) {

@@ -1,6 +1,9 @@
 // Weights whose bits do not depend on the number of ranks.
+#include <iterator>
 #include <map>
+#include <set>
 
+#include "parallel/recipes.h"
 #include "parallel/replicas.h"
 
 namespace halftone::parallel {
@@ -27,7 +30,8 @@ std::vector<float> train(Rank& rank, const Task& task, MakeOptimizer make_optimi
   return weights_of(*model);
 }
 
-void expect_same_bits(const Task& task, MakeOptimizer make_optimizer) {
+// Returns the weights.
+std::vector<float> expect_same_bits(const Task& task, MakeOptimizer make_optimizer) {
   std::map<int, std::vector<float>> weights;
   for (const int ranks : {1, 2, 4, 8}) {
     std::vector<std::vector<float>> all(static_cast<size_t>(ranks));
@@ -36,6 +40,7 @@ void expect_same_bits(const Task& task, MakeOptimizer make_optimizer) {
     weights[ranks] = all[0];
     EXPECT_EQ(weights[ranks], weights[1]) << ranks << " ranks";
   }
+  return weights[1];
 }
 
 TEST(Deterministic, APerceptronHasTheSameBitsOnAnyNumberOfRanks) { expect_same_bits(perceptron(), make_sgd); }
@@ -45,6 +50,16 @@ TEST(Deterministic, ALanguageModelHasTheSameBitsOnAnyNumberOfRanks) { expect_sam
 TEST(Deterministic, DropoutIsThatOfTheMicrobatchOnAnyNumberOfRanks) {
   expect_same_bits(language_model(0.2), make_adamw);
   expect_same_bits(language_model(0.2, true), make_sgd);
+}
+
+TEST(Deterministic, EveryRecipeHasTheSameBitsOnAnyNumberOfRanks) {
+  std::set<std::vector<float>> weights;
+  for (const RecipeKind kind : kRecipeKinds) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    expect_same_bits(in_recipe(perceptron(), kind), make_sgd);
+    weights.insert(expect_same_bits(in_recipe(language_model(), kind), make_adamw));
+  }
+  EXPECT_EQ(weights.size(), std::size(kRecipeKinds)) << "each rounds in its own way";
 }
 
 // Rounds are added, and a new step begins with zero_grad.

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "autograd/weights/weights.h"
+#include "parallel/recipes.h"
 #include "parallel/shards.h"
 
 namespace halftone::parallel {
@@ -71,6 +72,13 @@ TEST(ShardedDeterministic, ALanguageModelHasTheSameBitsForEverySharding) {
 TEST(ShardedDeterministic, DropoutHasTheSameBitsForEverySharding) {
   expect_same_bits(language_model(0.2), make_sgd);
   expect_same_bits(language_model(0.2, true), make_sgd);
+}
+
+TEST(ShardedDeterministic, EveryRecipeHasTheSameBitsForEverySharding) {
+  for (const RecipeKind kind : kRecipeKinds) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    expect_same_bits(in_recipe(perceptron(), kind), make_sgd);
+  }
 }
 
 TEST(ShardedDeterministic, HybridShardingHasTheSameBits) {
