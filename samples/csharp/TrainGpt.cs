@@ -15,8 +15,8 @@ sealed class TrainGpt {
   const int WarmupShare = 20;  // the learning rate climbs in the first twentieth: AdamW's first moments are noise
   const int SaveEvery = 500;
   static readonly Dictionary<string, RecipeKind> Recipes = new Dictionary<string, RecipeKind> {
-      {"fp8-current", RecipeKind.Current}, {"fp8-block", RecipeKind.Block}, {"mxfp8", RecipeKind.MXFP8},
-      {"nvfp4", RecipeKind.NVFP4}};
+      {"fp8-delayed", RecipeKind.Delayed}, {"fp8-current", RecipeKind.Current}, {"fp8-block", RecipeKind.Block},
+      {"mxfp8", RecipeKind.MXFP8}, {"nvfp4", RecipeKind.NVFP4}};
 
   /// <summary>
   /// Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them.
@@ -62,9 +62,10 @@ sealed class TrainGpt {
     heldOut = new Windows(Tokens(text.Skip(cut)), new SamplerOptions {
       BatchSize = Batch, Shuffle = false, DropLast = false});
     steps = Math.Min(limit, windows.Sampler.BatchesPerEpoch());
-    policy = MakePolicy(precision);
+    policy = new AutocastPolicy(Dtype.BF16);
     model = Module.Transformer(device, new TransformerOptions {
       Vocabulary = 256, Positions = ContextSize, Layers = 2, Width = 64, Heads = 4});
+    if (precision != "bf16") MultiplyBy(new Recipe(Recipes[precision]));
     shared = group == null ? null : new Fsdp(model, group, null, new FsdpOptions {
       UnitKind = "transformer_block", UnitElements = 1, WeightDtype = Dtype.BF16});
     optimizer = Optimizer.Adamw(model, new AdamwOptions {Lr = 1e-3, ComputeDtype = Dtype.BF16});
@@ -73,11 +74,10 @@ sealed class TrainGpt {
 
   Tensor Tokens(IEnumerable<byte> text) { return Tensor.From(device, text.ToArray()).Cast(Dtype.I32); }
 
-  /// <summary>BF16, in which linear layers multiply by a recipe if the precision is one.</summary>
-  static AutocastPolicy MakePolicy(string precision) {
-    var policy = new AutocastPolicy(Dtype.BF16);
-    if (precision != "bf16") policy.SetRecipe(new Recipe(Recipes[precision]));
-    return policy;
+  /// <summary>The layers get the recipe, too: they keep the magnitudes from which fp8-delayed takes its scales.</summary>
+  void MultiplyBy(Recipe recipe) {
+    policy.SetRecipe(recipe);
+    model.SetRecipeMatching(null, "linear", recipe);
   }
 
   static Schedule MakeSchedule(long steps) {

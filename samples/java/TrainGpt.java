@@ -20,8 +20,9 @@ public final class TrainGpt {
   /** The learning rate climbs in the first twentieth: the first moments of AdamW are noise. */
   private static final int WARMUP_SHARE = 20;
   private static final int SAVE_EVERY = 500;
-  private static final Map<String, RecipeKind> RECIPES = Map.of("fp8-current", RecipeKind.CURRENT,
-      "fp8-block", RecipeKind.BLOCK, "mxfp8", RecipeKind.MXFP8, "nvfp4", RecipeKind.NVFP4);
+  private static final Map<String, RecipeKind> RECIPES = Map.of("fp8-delayed", RecipeKind.DELAYED,
+      "fp8-current", RecipeKind.CURRENT, "fp8-block", RecipeKind.BLOCK, "mxfp8", RecipeKind.MXFP8,
+      "nvfp4", RecipeKind.NVFP4);
 
   /** Batches of windows over a text, which do not overlap: tokens, and the tokens that follow them. */
   private static final class Windows {
@@ -61,9 +62,10 @@ public final class TrainGpt {
     heldOut = new Windows(tokens(text, cut, text.length),
         new SamplerOptions().batchSize(BATCH).shuffle(false).dropLast(false));
     steps = Math.min(limit, windows.sampler.batchesPerEpoch());
-    policy = policy(precision);
+    policy = new AutocastPolicy(Dtype.BF16);
     model = Block.transformer(device,
         new TransformerOptions().vocabulary(256).positions(CONTEXT).layers(2).width(64).heads(4));
+    if (!precision.equals("bf16")) multiplyBy(new Recipe(RECIPES.get(precision)));
     shared = group == null ? null : new Fsdp(model, group, null,
         new FsdpOptions().unitKind("transformer_block").unitElements(1).weightDtype(Dtype.BF16));
     optimizer = Optimizer.adamw(model, new AdamwOptions().lr(1e-3).computeDtype(Dtype.BF16));
@@ -74,11 +76,10 @@ public final class TrainGpt {
     return Tensor.of(device, Arrays.copyOfRange(text, begin, end)).cast(Dtype.I32);
   }
 
-  /** BF16, in which linear layers multiply by a recipe if the precision is one. */
-  private static AutocastPolicy policy(String precision) {
-    var policy = new AutocastPolicy(Dtype.BF16);
-    if (!precision.equals("bf16")) policy.setRecipe(new Recipe(RECIPES.get(precision)));
-    return policy;
+  /** The layers get the recipe, too: they keep the magnitudes from which fp8-delayed takes its scales. */
+  private void multiplyBy(Recipe recipe) {
+    policy.setRecipe(recipe);
+    model.setRecipeMatching(null, "linear", recipe);
   }
 
   private static Schedule schedule(long steps) {

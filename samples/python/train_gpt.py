@@ -23,7 +23,8 @@ CONTEXT, BATCH = 64, 16
 VALIDATION_BATCHES = 100  # more would change the validation loss little
 WARMUP_SHARE = 20  # the learning rate climbs in the first twentieth: the first moments of AdamW are noise
 SAVE_EVERY = 500  # steps
-RECIPES = {"bf16": None, "fp8-current": "current", "fp8-block": "block", "mxfp8": "mxfp8", "nvfp4": "nvfp4"}
+RECIPES = {"bf16": None, "fp8-delayed": "delayed", "fp8-current": "current", "fp8-block": "block", "mxfp8": "mxfp8",
+           "nvfp4": "nvfp4"}
 
 
 class Windows:
@@ -78,11 +79,13 @@ class Run:
         self.held_out = Windows(tokens[cut:], BATCH, False)
         self.steps = min(steps, self.windows.sampler.batches_per_epoch())
         self.model = nn.Transformer(vocabulary=256, positions=CONTEXT, layers=2, width=64, heads=4, device=self.device)
+        self.recipe = RECIPES[precision]
+        if self.recipe:  # the layers keep the magnitudes from which fp8-delayed takes its scales
+            self.model.set_recipe_matching(kind="linear", recipe=ht.Recipe(self.recipe))
         self.shared = None
         if self.group:
             self.shared = ht.Fsdp(self.model, self.group, unit_kind="transformer_block", unit_elements=1,
                                   weight_dtype="bf16")
-        self.recipe = RECIPES[precision]
         self.optimizer = ht.Optimizer.adamw(self.model, lr=1e-3, compute_dtype="bf16")
         self.optimizer.set_schedule(schedule(self.steps))
 

@@ -41,6 +41,16 @@ class Sample(unittest.TestCase):
         self.assertEqual(loss, self.train([c_sample], "--steps", "30"))
         self.assertLess(float(loss), 4.5, "bytes of chance have log 256 = 5.5")
 
+    def test_every_recipe_computes_what_it_does_in_c(self):
+        in_bf16, losses = self.train([c_sample], "--steps", "10"), set()
+        for precision in ("fp8-delayed", "fp8-current", "fp8-block", "mxfp8", "nvfp4"):
+            with self.subTest(precision):
+                loss = self.train(program, "--steps", "10", "--precision", precision)
+                self.assertEqual(loss, self.train([c_sample], "--steps", "10", "--precision", precision))
+                self.assertAlmostEqual(float(loss), float(in_bf16), delta=0.1)
+                losses.add(loss)
+        self.assertEqual(len(losses - {in_bf16}), 5, "each recipe rounds in its own way")
+
     def test_processes_share_weights_and_resume(self):
         kept = ["--checkpoint", self.folder / "run"]
         expected = self.train([c_sample], "--steps", "30", "--sharding", "full", ranks=2)

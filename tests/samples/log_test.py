@@ -8,6 +8,7 @@ import struct
 import sample_run
 
 STEPS = 16
+RECIPES = ("fp8-delayed", "fp8-current", "fp8-block", "mxfp8", "nvfp4")
 KEYS = ["step", "loss", "lr", "loss_scale", "outcome", "grad_norm", "items_per_second"]
 
 
@@ -35,7 +36,7 @@ class LogTest(sample_run.SampleTest):
             self.assertTrue(any(as_bf16), "a loss under autocast is not rounded to BF16")
 
     def test_every_precision_learns(self):
-        for precision in ("fp32", "bf16", "fp16"):
+        for precision in ("fp32", "bf16", "fp16", *RECIPES):
             losses = [record["loss"] for record in self.log_of("--precision", precision, "--epochs", "6")]
             self.assertAlmostEqual(losses[0], math.log(10), delta=0.3)
             self.assertLess(losses[-1], 0.5 * losses[0])
@@ -53,13 +54,13 @@ class LogTest(sample_run.SampleTest):
         self.assertAlmostEqual(records[0]["grad_norm"] / unscaled, 1, delta=0.02)
 
     def test_a_seed_decides_everything_but_the_speed(self):
-        for precision in ("fp32", "bf16", "fp16"):
+        for precision in ("fp32", "bf16", "fp16", *RECIPES):
             first = sample_run.without_speed(self.log_of("--precision", precision, "--seed", "7"))
             self.assertEqual(first, sample_run.without_speed(self.log_of("--precision", precision, "--seed", "7")))
             self.assertNotEqual(first, sample_run.without_speed(self.log_of("--precision", precision, "--seed", "8")))
 
     def test_the_number_of_threads_changes_nothing_but_the_speed(self):
-        for precision in ("fp32", "bf16", "fp16"):
+        for precision in ("fp32", "bf16", "fp16", *RECIPES):
             one = sample_run.without_speed(self.log_of("--precision", precision, "--threads", "1"))
             for threads in ("2", "3"):
                 self.assertEqual(one, sample_run.without_speed(self.log_of("--precision", precision, "--threads", threads)))

@@ -103,7 +103,7 @@ class RanksTest(sample_run.ProgramTest):
                 self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4)
 
     def test_every_precision_learns(self):
-        for precision in ("bf16", "fp16"):
+        for precision in ("bf16", "fp16", "fp8-delayed", "mxfp8"):
             records, _ = self.train(2, *DDP, "--steps", str(gpt_test.STEPS), "--lr", "1e-2", "--precision", precision)
             self.assertLess(records[-1]["loss"], 0.5 * records[0]["loss"])
 

@@ -47,6 +47,12 @@ class ResumeTest(sample_run.RunningSample):
                 self.assert_resumes(3, "--precision", precision)
                 shutil.rmtree(self.checkpoints())
 
+    def test_a_killed_run_of_a_recipe_goes_on_likewise(self):
+        for precision in ("fp8-delayed", "fp8-current", "fp8-block", "mxfp8", "nvfp4"):
+            with self.subTest(precision=precision):
+                self.assert_resumes(1, "--precision", precision)
+                shutil.rmtree(self.checkpoints())
+
     def test_convolutions_go_on_as_well(self):
         self.assert_resumes(1, "--model", "cnn")
 

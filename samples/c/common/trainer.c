@@ -17,6 +17,7 @@ static const struct {
 } kPrecisions[] = {{HTONE_F32, 0},
                    {HTONE_BF16, 0},
                    {HTONE_F16, 0},
+                   {HTONE_BF16, HTONE_RECIPE_DELAYED},
                    {HTONE_BF16, HTONE_RECIPE_CURRENT},
                    {HTONE_BF16, HTONE_RECIPE_BLOCK},
                    {HTONE_BF16, HTONE_RECIPE_MXFP8},
@@ -33,9 +34,9 @@ bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t fl
   train_options* o = &t->options;
   const flag common[] = {
       {"--precision", kFlagChoice, &o->precision, "bf16",
-       "of weights and activations in matrix products; fp8-current and the rest are recipes for linear layers, which "
+       "of weights and activations in matrix products; fp8-delayed and the rest are recipes for linear layers, which "
        "compute all else in bf16",
-       .choices = "fp32|bf16|fp16|fp8-current|fp8-block|mxfp8|nvfp4"},
+       .choices = "fp32|bf16|fp16|fp8-delayed|fp8-current|fp8-block|mxfp8|nvfp4"},
       {"--device", kFlagText, &o->device, "cpu", .meaning = "where to train"},
       {"--steps", kFlagWhole, &o->steps, NULL, "stop after this number of steps", .low = 1, .high = 1000000000},
       {"--lr", kFlagNumber, &o->lr, "1e-3", "initial learning rate", .low = 0, .high = INT64_MAX},
@@ -154,12 +155,15 @@ static bool build_schedule(trainer* t) {
          ok(htone_optimizer_set_schedule(t->optimizer, schedule));
 }
 
+/* The layers get the recipe, too: they keep the magnitudes from which fp8-delayed takes its scales. */
 static bool make_policy(trainer* t) {
   const htone_recipe_kind kind = kPrecisions[t->options.precision].recipe;
   htone_recipe* recipe;
+  size_t layers;
   return ok(htone_autocast_policy_create(t->precision, &t->policy)) &&
          (kind == 0 ||
-          (ok(htone_recipe_create(kind, NULL, &recipe)) && ok(htone_autocast_policy_set_recipe(t->policy, recipe))));
+          (ok(htone_recipe_create(kind, NULL, &recipe)) && ok(htone_autocast_policy_set_recipe(t->policy, recipe)) &&
+           ok(htone_module_set_recipe_matching(t->model, NULL, "linear", recipe, &layers))));
 }
 
 bool trainer_build(trainer* t) {
@@ -168,7 +172,7 @@ bool trainer_build(trainer* t) {
   adamw.compute_dtype = t->precision;
   adamw.lr = t->options.lr;
   scaling.enabled = t->precision == HTONE_F16;
-  return ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) && make_policy(t) &&
+  return make_policy(t) && ranks_share(&t->ranks, t->model, t->unit_kind, t->precision) &&
          ok(htone_optimizer_create(t->model, &adamw, &t->optimizer)) && build_schedule(t) &&
          ok(htone_grad_scaler_create(t->device, &scaling, &t->scaler));
 }
