@@ -80,7 +80,9 @@ typedef enum htone_recipe_format {
 typedef struct htone_recipe_options {
   uint32_t struct_size;       /**< sizeof of this structure */
   htone_recipe_format format; /**< [CURRENT, DELAYED, BLOCK, MXFP8] of codes; default AUTO */
-  /** [MXFP8] not 0: scales are rounded up, so that no code saturates; default 0: the rule of OCP, which rounds down. */
+  /** [MXFP8] not 0, the default: scales are rounded up, so that no code saturates, as in Transformer Engine
+   * (arXiv:2506.08027); 0: the rule of OCP, which rounds down.
+   */
   int32_t scale_rounds_up;
   /** [NVFP4] not 0, the default: one scale for each 16 x 16 weights, so that forward and backward read the same values;
    * 0: one for each 16 along the dimension that a product sums over.
@@ -103,7 +105,7 @@ typedef struct htone_recipe_options {
 
 /** The defaults, to initialize an htone_recipe_options where it is declared. */
 #define HTONE_RECIPE_OPTIONS_INIT \
-  { sizeof(htone_recipe_options), HTONE_RECIPE_FORMAT_AUTO, 0, 1, 1, 1, 0, 0, 1024 }
+  { sizeof(htone_recipe_options), HTONE_RECIPE_FORMAT_AUTO, 1, 1, 1, 1, 0, 0, 1024 }
 
 /** Fills options with the defaults.
  *
