@@ -14,7 +14,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "exhaustive\\.kill_sample"
     "ops\\.(Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
-    "parallel\\.(Kinds/|Ranks/|ShardedDeterministic|ShardedPrecision|Shards/)"
+    "parallel\\.(CodedAverage|CodedShards|Kinds/|Ranks/|ShardedDeterministic|ShardedPrecision|Shards/)"
     "samples\\."
     "tensor\\.NameIndex\\."
     "trainer\\.")
@@ -26,7 +26,7 @@ set(HALFTONE_TURNS_OF_THREAD
     "ops\\.(AttentionOnThreads|Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
     "parallel\\.(Kinds/|Ranks/|Replicate\\.|ShardedAverages|ShardedDeterministic|ShardedPeak|ShardedPlan|ShardedPrecision)"
-    "parallel\\.Shards/"
+    "parallel\\.(CodedAverage|CodedShards|Shards/)"
     "trainer\\.")
 
 # Sets `turn` to the label of the variable `test`: turn0, turn1 and so on, empty where it runs on each commit. `place`

@@ -83,4 +83,10 @@ StartedWork Exchange::start_reduce_scatter(const Tensor& all, const Tensor& own,
           }};
 }
 
+StartedWork Exchange::start_all_to_all(const Tensor& sent, const Tensor& received, const CallOptions& options) const {
+  return {device_, {sent, received}, [&](Work** work) {
+            return group().all_to_all(options, sent.view(), received.view(), work);
+          }};
+}
+
 }  // namespace halftone::parallel

@@ -70,6 +70,8 @@ class Exchange {
   StartedWork start_all_gather(const Tensor& own, const Tensor& all, const CallOptions& options,
                                Axis axis = Axis::kData) const;
   StartedWork start_reduce_scatter(const Tensor& all, const Tensor& own, ReduceOp op, const CallOptions& options) const;
+  // Part r of `received` becomes part rank() of rank r's `sent`.
+  StartedWork start_all_to_all(const Tensor& sent, const Tensor& received, const CallOptions& options) const;
 
  private:
   const Mesh mesh_;
