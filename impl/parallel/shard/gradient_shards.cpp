@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallel/coded/coded_sum.h"
 #include "parallel/mesh/started_work.h"
 #include "parallel/rounds/averages.h"
 #include "parallel/shard/flats/flat.h"
@@ -62,9 +63,28 @@ class GradientShards::PartReduction final : public Reduction {
   bool is_among_replicas_ = false;
 };
 
+// The average of a bucket whose gradients travel as codes.
+class GradientShards::CodedReduction final : public Reduction {
+ public:
+  CodedReduction(const ReductionCall& call, GradientShards& shards)
+      : shards_(shards), index_(call.index), sum_(call, shards.remainders_) {}
+
+  bool advance() override {
+    shards_.take(index_, sum_.finish());
+    // The elements between gradients are NaN after an overflow, and the next backward does not write them.
+    if (shards_.rule_.keeps_buckets) shards_.fill_gaps(shards_.parts_[index_]);
+    return true;
+  }
+
+ private:
+  GradientShards& shards_;
+  const size_t index_;
+  CodedSum sum_;
+};
+
 GradientShards::GradientShards(const std::vector<NamedParameter>& parameters, const Exchange& exchange,
                                const GradientRule& rule)
-    : parameters_(parameters), exchange_(exchange), rule_(rule) {}
+    : parameters_(parameters), exchange_(exchange), rule_(rule), remainders_(rule.keeps_remainders) {}
 
 GradientShards::~GradientShards() {
   for (const NamedParameter& named : parameters_) named.parameter->accumulator().memory().set_owner(nullptr);
@@ -72,7 +92,8 @@ GradientShards::~GradientShards() {
 
 std::string GradientShards::name() const {
   const std::string wire = rule_.wire ? std::string(" in ") + name_of(*rule_.wire) : "";
-  return (rule_.is_deterministic ? "sums of shards" : "averages of shards") + wire;
+  return (rule_.is_deterministic ? "sums of shards" : "averages of shards") + wire +
+         (rule_.wire == DType::kF8E5M2 && rule_.keeps_remainders ? ", error feedback" : "");
 }
 
 void GradientShards::follow(const GradientBuckets& buckets) {
@@ -88,6 +109,7 @@ void GradientShards::follow(const GradientBuckets& buckets) {
     if (bucket.flat.numel() > end) part.gaps.push_back(range_of(bucket.flat, end, bucket.flat.numel()));
     parts.push_back(std::move(part));
   }
+  remainders_.forget();
   buckets_ = &buckets;
   parts_ = std::move(parts);
   memories_.clear();
@@ -104,7 +126,8 @@ void GradientShards::follow(const GradientBuckets& buckets) {
 }
 
 void GradientShards::begin(bool is_by_hand) {
-  if (is_by_hand && !rule_.is_deterministic) drop();
+  remainders_.begin();
+  if (is_by_hand && !rule_.is_deterministic) drop_shards();
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (has_sum(i)) return;
   }
@@ -143,6 +166,7 @@ std::unique_ptr<Reduction> GradientShards::start(const ReductionCall& call) {
     part.own.storage()->refill();
     fill(call.bucket.flat, 0.0);
   }
+  if (rule_.wire == DType::kF8E5M2) return std::make_unique<CodedReduction>(call, *this);
   return std::make_unique<PartReduction>(call, *this);
 }
 
@@ -210,6 +234,11 @@ bool GradientShards::deliver(const std::vector<uint8_t>& anywhere) {
 }
 
 void GradientShards::drop() noexcept {
+  remainders_.drop();
+  drop_shards();
+}
+
+void GradientShards::drop_shards() noexcept {
   for (const NamedParameter& named : parameters_) named.parameter->placement().set_shard_grad({});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/coded/remainders.h"
 #include "parallel/rounds/microbatch_sum.h"
 #include "parallel/rounds/reduction.h"
 #include "parallel/shard/flats/flat_plan.h"
@@ -18,7 +19,8 @@ namespace halftone::parallel {
 struct GradientRule {
   bool keeps_buckets = false;     // else their memory is there only while a backward fills and reduces them
   bool is_deterministic = false;  // sums of microbatches (microbatch_sum.h), not averages
-  std::optional<DType> wire;      // in which ranks send gradients; none: the gradients' own
+  std::optional<DType> wire;      // in which ranks send gradients; none: the gradients' own. E5M2: as codes, one group
+  bool keeps_remainders = false;  // of codes
 };
 
 class GradientShards final : public ReductionHook {
@@ -42,6 +44,7 @@ class GradientShards final : public ReductionHook {
 
  private:
   class PartReduction;
+  class CodedReduction;
   // A bucket's memory, and what this rank has of its reduced gradients.
   class BucketMemory final : public GradientMemory {
    public:
@@ -64,6 +67,7 @@ class GradientShards final : public ReductionHook {
   void add_up(size_t index, const Tensor& reduced);
   void give(size_t index, const Tensor& sum, const std::vector<uint8_t>& anywhere);
   Tensor wire_of(const Tensor& flat) const;
+  void drop_shards() noexcept;
 
   const std::vector<NamedParameter>& parameters_;
   const Exchange& exchange_;
@@ -72,6 +76,7 @@ class GradientShards final : public ReductionHook {
   std::deque<BucketMemory> memories_;  // leaves refer to them
   std::vector<Part> parts_;
   MicrobatchSums microbatches_;
+  Remainders remainders_;
 };
 
 }  // namespace halftone::parallel

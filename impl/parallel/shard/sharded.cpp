@@ -118,7 +118,8 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
   use_hook(make_ref<GradientShards>(this->parameters(), exchange(),
                                     GradientRule{.keeps_buckets = options_.sharding == Sharding::kOptimizer,
                                                  .is_deterministic = options_.is_deterministic,
-                                                 .wire = options_.wire_dtype}));
+                                                 .wire = options_.wire_dtype,
+                                                 .keeps_remainders = options_.has_error_feedback}));
   compare_models();
   broadcast_buffers(exchange(), buffers, 0, 0);
 }

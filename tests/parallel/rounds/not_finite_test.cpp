@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "optim/grad_scaler.h"
+#include "parallel/coded/coded_average.h"
 #include "parallel/rounds/averages.h"
 #include "parallel/shards.h"
 
@@ -71,6 +72,23 @@ TEST(NotFiniteOnOneRank, HybridShardingNamesTheRankAmongAll) {
     const Ref<Sharded> sharded =
         Sharded::create(*groups.shards, groups.replicas.get(), *model, small_units(Sharding::kFull));
     expect_named(world, *model, {true});
+  });
+}
+
+TEST(NotFiniteOnOneRank, TheRankIsNamedWhereGradientsTravelAsCodes) {
+  run_ranks(4, [&](Rank& rank) {
+    const Ref<nn::Module> model = make_linear_model(rank.device());
+    ReplicateOptions options = small_buckets();
+    options.hook = coded_average(true);
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, options);
+    expect_named(rank, *model, {true});
+  });
+  run_ranks(4, [&](Rank& rank) {
+    const Ref<nn::Module> model = make_linear_model(rank.device());
+    ShardedOptions options = small_units(Sharding::kFull);
+    options.wire_dtype = DType::kF8E5M2;
+    const Ref<Sharded> sharded = shard(rank, *model, options);
+    expect_named(rank, *model, {true});
   });
 }
 

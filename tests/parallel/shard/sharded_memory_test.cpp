@@ -151,11 +151,11 @@ TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
     int64_t peak, sent;
     bool operator==(const Use&) const = default;
   };
-  const auto use_of = [](ContextDevice& device, ProcessGroup& group, Sharding sharding) {
+  const auto use_of = [](ContextDevice& device, ProcessGroup& group, const ShardedOptions& options) {
     scope().defers_weights = true;
     const Ref<nn::Module> model = make_layers(device);
     scope().defers_weights = false;
-    const Ref<Sharded> sharded = Sharded::create(group, nullptr, *model, small_units(sharding));
+    const Ref<Sharded> sharded = Sharded::create(group, nullptr, *model, options);
     const Ref<optim::Optimizer> optimizer = make_adamw(*model);
     const int64_t before = group.counters().bytes_sent;
     for (int step = 0; step < 2; ++step) {
@@ -167,15 +167,18 @@ TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
     return Use{.peak = device.allocator->stats().peak, .sent = group.counters().bytes_sent - before};
   };
   constexpr int kRanks = 4;
-  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
+  std::vector<ShardedOptions> cases = {small_units(Sharding::kOptimizer), small_units(Sharding::kGradients),
+                                       small_units(Sharding::kFull), small_units(Sharding::kFull)};
+  cases.back().wire_dtype = DType::kF8E5M2;
+  for (const ShardedOptions& options : cases) {
     run_ranks(kRanks, [&](Rank& rank) {
-      const Use used = use_of(rank.device(), *rank.group, sharding);
+      const Use used = use_of(rank.device(), *rank.group, options);
       const Ref<Context> context = make_rank_context();
       ContextDevice& meta = context->device("meta");
       const OwnedGroup group =
           create_group("meta", *context, {.device = meta.device, .rank = rank.number(), .size = kRanks});
-      const Use planned = use_of(meta, *group, sharding);
-      EXPECT_EQ(planned.peak, used.peak) << static_cast<int>(sharding);
+      const Use planned = use_of(meta, *group, options);
+      EXPECT_EQ(planned.peak, used.peak) << static_cast<int>(options.sharding);
       expect_within(planned.sent, static_cast<double>(used.sent), 0.01, "sent");
     });
   }
