@@ -21,6 +21,15 @@
  * With a gradient scaler, an infinity or NaN on one rank reaches the averages of all, so that all skip the step;
  * htone_optimizer_outcome names the rank.
  *
+ * With HTONE_DDP_COMPRESSION_F8E5M2 gradients are sent as codes of one byte under one f32 scale for each rank and
+ * bucket, a power of two, in a quarter of the bytes of f32. The owner of a part of a bucket adds the ranks' numbers in
+ * f32, in the order of the ranks, and sends the sum as such codes. All ranks get the same bits, in every run. A bucket
+ * with an infinity or NaN of any rank is NaN on all of them. With `error_feedback` a rank keeps what its codes lose, 4
+ * bytes for each element, and 4 more for each of the part that it owns, and adds that to the next gradient. It counts
+ * in the scale of its own loss: after a gradient scaler has doubled its scale, half of it is added. It is dropped for a
+ * bucket in which the rank has an infinity or NaN, after a backward that failed, and when buckets are laid out anew, as
+ * after the first backward; checkpoints do not have it.
+ *
  * Random numbers: contexts of one seed draw the same numbers on all ranks, such as initial weights. Dropout and all
  * other draws in a forward of the replicated module differ between ranks; those of rank 0 are those of one process.
  * With `deterministic`, a forward in training draws by the seed, the number of its microbatch and the place of the draw
@@ -66,6 +75,7 @@ typedef enum htone_ddp_compression {
   HTONE_DDP_COMPRESSION_F16 = 2,              /**< in f16, divided by the number of ranks first */
   HTONE_DDP_COMPRESSION_BF16 = 3,             /**< in bf16, likewise */
   HTONE_DDP_COMPRESSION_POWER_SGD = 4,        /**< matrices as products of thin ones: PowerSGD (Vogels et al., 2019) */
+  HTONE_DDP_COMPRESSION_F8E5M2 = 5,           /**< in f8e5m2, and added in f32; see above */
   HTONE_DDP_COMPRESSION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_ddp_compression;
 
@@ -87,7 +97,8 @@ typedef struct htone_ddp_options {
    */
   int32_t deterministic;
   htone_ddp_compression compression; /**< default HTONE_DDP_COMPRESSION_NONE */
-  int32_t error_feedback;            /**< PowerSGD: not 0 adds what was not sent to the next gradient; default 1 */
+  int32_t error_feedback;            /**< PowerSGD and F8E5M2: not 0 adds what was not sent to the next gradient;
+                                        default 1 */
   int64_t power_sgd_rank;            /**< PowerSGD: columns of the thin matrices, at least 1; default 1 */
   int64_t power_sgd_start;           /**< PowerSGD: backwards that average without compression first; default 1000 */
   double power_sgd_rate;             /**< PowerSGD: a gradient is compressed if that divides its elements by more than

@@ -110,7 +110,8 @@ typedef struct htone_fsdp_options {
                                every sharding. Default 0 */
   htone_dtype weight_dtype; /**< f32, bf16 or f16, in which weights of two or more dimensions are gathered and
                                computed with; masters and all other weights stay f32. Default HTONE_F32 */
-  htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent. Default HTONE_F32 */
+  htone_dtype reduce_dtype; /**< f32, bf16, f16 or f8e5m2, in which gradients are sent. f8e5m2: as codes that are added
+                               in f32, as HTONE_DDP_COMPRESSION_F8E5M2; no replicas. Default HTONE_F32 */
   htone_offload offload;    /**< default HTONE_OFFLOAD_NONE */
   int32_t find_unused_parameters; /**< not 0: a backward may leave out parameters, with HTONE_SHARDING_FULL the same
                                ones on all ranks, else also others on each. A parameter that no rank used has no
@@ -121,14 +122,15 @@ typedef struct htone_fsdp_options {
                                 many bytes, at least 1; three such windows are in memory during a step. Default
                                 16777216 */
   int32_t check_batch_sizes; /**< not 0: as in htone_ddp_options. Default 0 */
-  uint32_t reserved;         /**< 0 */
+  int32_t error_feedback;    /**< of reduce_dtype f8e5m2: not 0 adds what was not sent to the next gradient. A rank
+                                keeps 4 bytes for each element of all gradients for that. Default 1 */
 } htone_fsdp_options;
 
 /** The defaults, to initialize a htone_fsdp_options where it is declared. */
 #define HTONE_FSDP_OPTIONS_INIT                                                                       \
   {                                                                                                   \
     sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, HTONE_F32, \
-        HTONE_OFFLOAD_NONE, 0, NULL, 16777216, 0, 0                                                   \
+        HTONE_OFFLOAD_NONE, 0, NULL, 16777216, 0, 1                                                   \
   }
 
 /** Fills options with the defaults, as HTONE_FSDP_OPTIONS_INIT does.

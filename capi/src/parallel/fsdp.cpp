@@ -59,6 +59,12 @@ DType checked_wire(htone_dtype dtype, const char* field) {
   fail(Code::kInvalidArgument, "options", "options.%s=%s, expected f32, bf16 or f16", field, htone_dtype_name(dtype));
 }
 
+DType checked_reduce_dtype(htone_dtype dtype) {
+  if (is_wire(dtype) || dtype == HTONE_F8E5M2) return static_cast<DType>(dtype);
+  fail(Code::kInvalidArgument, "options", "options.reduce_dtype=%s, expected f32, bf16, f16 or f8e5m2",
+       htone_dtype_name(dtype));
+}
+
 std::optional<std::string> text_or_none(const char* text) {
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }
@@ -76,7 +82,8 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
                                                       .kind = text_or_none(options.unit_kind),
                                                       .least_elements = options.unit_elements},
                                             .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
-                                            .wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype"),
+                                            .wire_dtype = checked_reduce_dtype(options.reduce_dtype),
+                                            .has_error_feedback = options.error_feedback != 0,
                                             .finds_unused = options.find_unused_parameters != 0,
                                             .most_units = options.most_units,
                                             .is_deterministic = options.deterministic != 0,
@@ -107,6 +114,10 @@ void shard(Source& source, const std::vector<NamedParameter>& parameters, htone_
   const parallel::ShardedOptions checked = checked_options(given);
   require_device(parameters, *ranks, "group");
   if (others) require_device(parameters, *others, "replicas");
+  if (others && checked.wire_dtype == DType::kF8E5M2) {
+    fail(Code::kUnsupported, "replicas",
+         "replicas with options.reduce_dtype=f8e5m2, expected NULL: one group averages");
+  }
   std::vector<Ref<RefCounted>> owners = {ranks.reference()};
   if (others) owners.push_back(others);
   give_handle(out, Sharded::create(ranks->process_group(), others ? &others->process_group() : nullptr, source, checked,

@@ -53,7 +53,7 @@ COMM_FIELDS = {
     ("htone_ddp_options", "bucket_bytes"): ["0", "-1", "INT64_MIN"],
     ("htone_ddp_options", "broadcast_buffers"): None,
     ("htone_ddp_options", "deterministic"): None,
-    ("htone_ddp_options", "compression"): ["0", "5", "-1", "INT32_MAX"],
+    ("htone_ddp_options", "compression"): ["0", "6", "-1", "INT32_MAX"],
     ("htone_ddp_options", "error_feedback"): None,
     ("htone_ddp_options", "power_sgd_rank"): None,  # tests/capi/parallel/ddp_test.c: only PowerSGD reads these
     ("htone_ddp_options", "power_sgd_start"): None,
@@ -67,12 +67,13 @@ COMM_FIELDS = {
     ("htone_fsdp_options", "most_units"): ["-1", "INT32_MIN"],
     ("htone_fsdp_options", "deterministic"): None,
     ("htone_fsdp_options", "weight_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
-    ("htone_fsdp_options", "reduce_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
+    ("htone_fsdp_options", "reduce_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64", "HTONE_F8E4M3"],
     ("htone_fsdp_options", "find_unused_parameters"): None,
     ("htone_fsdp_options", "offload"): ["-1", "3", "INT32_MAX", "HTONE_OFFLOAD_FILE"],
     ("htone_fsdp_options", "offload_path"): None,
     ("htone_fsdp_options", "offload_bytes"): ["0", "-1", "INT64_MIN"],
     ("htone_fsdp_options", "check_batch_sizes"): None,
+    ("htone_fsdp_options", "error_feedback"): None,
     ("htone_group_options", "rank"): None,  # tests/capi/comm/group_test.c, as size: a launched group ignores both
     ("htone_group_options", "size"): None,
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],

@@ -229,7 +229,7 @@ static void a_callback_that_fails_is_the_other_ranks_lost_peer(void** state) {
 
 static void try_settings(Rank* rank) {
   const htone_ddp_compression kinds[] = {HTONE_DDP_COMPRESSION_F16, HTONE_DDP_COMPRESSION_BF16,
-                                         HTONE_DDP_COMPRESSION_POWER_SGD};
+                                         HTONE_DDP_COMPRESSION_POWER_SGD, HTONE_DDP_COMPRESSION_F8E5M2};
   for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
     htone_ddp_options options = HTONE_DDP_OPTIONS_INIT;
     options.compression = kinds[i];
@@ -299,6 +299,9 @@ static void wrong_settings_are_refused(void** state) {
   options.power_sgd_rate = 1;
   options.power_sgd_start = -1;
   assert_fails(htone_ddp_create(module, group, &options, &ddp), HTONE_ERROR_INVALID_ARGUMENT, "power_sgd_start=-1");
+  options.compression = HTONE_DDP_COMPRESSION_F8E5M2;
+  options.deterministic = 1;
+  assert_fails(htone_ddp_create(module, group, &options, &ddp), HTONE_ERROR_INVALID_ARGUMENT, "deterministic");
   htone_context* other = make_context(1, 1);
   htone_module* far = NULL;
   assert_ok(htone_module_create_linear(make_device(other), 2, 2, NULL, &far));

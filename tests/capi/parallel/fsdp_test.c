@@ -290,15 +290,23 @@ static void results_have_the_dtype_that_was_asked_for(void** state) {
   assert_ok(htone_group_release(group));
 }
 
-/* A model, a group of one rank, and the status of sharding it. */
-static htone_status status_of_sharding(htone_module* model, const htone_fsdp_options* options) {
+/* The status of sharding a model in a group of one rank, which may be its replicas, too. */
+static htone_status status_in_group(htone_module* model, int has_replicas, const htone_fsdp_options* options) {
   htone_group* group = NULL;
   htone_fsdp* fsdp = NULL;
   assert_ok(htone_group_create(test_device(), "single", NULL, NULL, &group));
-  const htone_status status = htone_fsdp_create(model, group, NULL, options, &fsdp);
+  const htone_status status = htone_fsdp_create(model, group, has_replicas ? group : NULL, options, &fsdp);
   if (status == HTONE_OK) assert_ok(htone_fsdp_release(fsdp));
   assert_ok(htone_group_release(group));
   return status;
+}
+
+static htone_status status_of_sharding(htone_module* model, const htone_fsdp_options* options) {
+  return status_in_group(model, 0, options);
+}
+
+static htone_status status_of_hybrid_sharding(htone_module* model, const htone_fsdp_options* options) {
+  return status_in_group(model, 1, options);
 }
 
 static void what_cannot_be_shared_is_refused(void** state) {
@@ -313,6 +321,12 @@ static void what_cannot_be_shared_is_refused(void** state) {
   options.reduce_dtype = HTONE_BF16;
   assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
   assert_true(last_error_says("options.reduce_dtype=bf16"));
+  options.reduce_dtype = HTONE_F8E5M2;
+  assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
+  assert_true(last_error_says("options.reduce_dtype=f8e5m2, expected f32 with options.deterministic"));
+  options.deterministic = 0;
+  assert_int_equal(status_of_hybrid_sharding(model, &options), HTONE_ERROR_UNSUPPORTED);
+  assert_true(last_error_says("replicas with options.reduce_dtype=f8e5m2"));
   options = (htone_fsdp_options)HTONE_FSDP_OPTIONS_INIT;
   options.offload = HTONE_OFFLOAD_FILE;
   assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
