@@ -1,6 +1,8 @@
 // Sharded training that one number of ranks saves and another number resumes, under any sharding.
 #include <filesystem>
 
+#include "autograd/scope.h"
+#include "ops/dispatch/autocast.h"
 #include "optim/ema.h"
 #include "optim/grad_scaler.h"
 #include "parallel/shards.h"
@@ -21,13 +23,15 @@ constexpr optim::Precision kNarrowMoments = {.moment1_dtype = DType::kI8, .momen
 // The model of a rank with all that belongs to its training.
 struct Training {
   Training(const ShardedRank& of, const std::string& folder, Sharding sharding,
-           const optim::Precision& precision = kNarrowMoments)
+           const optim::Precision& precision = kNarrowMoments, DType weight_dtype = DType::kF32)
       : rank(of),
         model(task.make_model(of.device())),
         scaler(make_ref<optim::GradScaler>(of.device(), ScalerSettings{}, 1024.0f, true)) {
     rank.context->set_generator(7, 0);  // dropout is that of the microbatch where the ranks have one seed
     ShardedOptions options = parallel::small_units(sharding);
     options.is_deterministic = true;
+    options.weight_dtype = weight_dtype;
+    if (weight_dtype != DType::kF32) policy = make_ref<AutocastPolicy>(DType::kBF16);
     sharded = Sharded::create(rank.group->process_group(), nullptr, *model, options, {rank.group});
     const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
     optimizer = make_ref<optim::AdamW>(optim::ParameterGroup{.parameters = model->parameters(), .precision = precision},
@@ -40,6 +44,8 @@ struct Training {
   }
 
   void step(int number) {
+    const ScopeGuard restore;
+    scope().autocast = policy.get();
     optimizer->zero_grad();
     const int ranks = static_cast<int>(rank.size());
     for (int round = 0; round < kMicrobatches / ranks; ++round) {
@@ -63,6 +69,7 @@ struct Training {
   const ShardedRank& rank;
   const Ref<nn::Module> model;
   const Ref<optim::GradScaler> scaler;
+  Ref<AutocastPolicy> policy;
   Ref<Sharded> sharded;
   Ref<optim::Optimizer> optimizer;
   Ref<optim::Ema> ema;
@@ -82,7 +89,7 @@ class ShardedResumeTest : public testing::Test {
   // Two steps on four ranks, a checkpoint, and the third step.
   void save(Sharding sharding) {
     run_group(4, [&](const ShardedRank& rank) {
-      Training run(rank, folder_, sharding);
+      Training run(rank, folder_, sharding, kNarrowMoments, weight_dtype_);
       run.step(0);
       run.step(1);
       run.checkpoint->save(2);
@@ -97,7 +104,7 @@ class ShardedResumeTest : public testing::Test {
   }
   void expect_resumed(int ranks, Sharding sharding) {
     run_group(ranks, [&](const ShardedRank& rank) {
-      Training run(rank, folder_, sharding);
+      Training run(rank, folder_, sharding, kNarrowMoments, weight_dtype_);
       ASSERT_EQ(run.checkpoint->load(), 2);
       EXPECT_EQ(run.optimizer->step_count(), 2);
       EXPECT_EQ(run.weights(), saved_) << ranks;
@@ -110,6 +117,7 @@ class ShardedResumeTest : public testing::Test {
   }
 
   std::string folder_;
+  DType weight_dtype_ = DType::kF32;
   std::vector<float> saved_;
   std::vector<float> averages_;
   std::vector<float> next_;
@@ -125,6 +133,20 @@ TEST_F(ShardedResumeTest, FullShardsOfFourRanksGoOnOnAnyNumberUnderAnySharding) 
 TEST_F(ShardedResumeTest, SharedOptimizersGoOnAsFullShards) {
   save(Sharding::kOptimizer);
   expect_resumed(2, Sharding::kFull);
+  expect_resumed(8, Sharding::kOptimizer);
+}
+
+// Checkpoints hold the masters, and the codes follow from them.
+TEST_F(ShardedResumeTest, RanksThatSendWeightsAsCodesGoOnOnAnyNumber) {
+  weight_dtype_ = DType::kF8E4M3;
+  save(Sharding::kFull);
+  for (const int ranks : {1, 2, 3, 8}) expect_resumed(ranks, Sharding::kFull);
+}
+
+TEST_F(ShardedResumeTest, SharedOptimizersThatSendWeightsAsCodesGoOn) {
+  weight_dtype_ = DType::kF8E4M3;
+  save(Sharding::kOptimizer);
+  expect_resumed(2, Sharding::kGradients);
   expect_resumed(8, Sharding::kOptimizer);
 }
 

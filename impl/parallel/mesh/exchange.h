@@ -30,6 +30,7 @@ enum class Purpose : uint64_t {
   kStatistics,
   kCheck,
   kGather,
+  kScales,
   kGradientCheck
 };
 

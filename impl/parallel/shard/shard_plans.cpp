@@ -50,10 +50,13 @@ std::vector<FlatPlan> plan_weights(const std::vector<NamedParameter>& all, const
   for (const NamedParameter& named : all) {
     const Shape& shape = named.parameter->shape();
     const bool is_lent = named.parameter->placement().is_memory_shared();
+    const DType wire = shape.rank() >= 2 && !is_lent ? options.weight_dtype : DType::kF32;
+    const bool is_coded = wire == DType::kF8E4M3;
     sizes.push_back({.numel = numel(shape),
-                     .dtype = shape.rank() >= 2 && !is_lent ? options.weight_dtype : DType::kF32,
+                     .dtype = is_coded ? DType::kBF16 : wire,
                      .is_frozen = named.parameter->is_frozen(),
-                     .is_lent = is_lent});
+                     .is_lent = is_lent,
+                     .is_coded = is_coded});
   }
   return plan_flats(sizes, unit, ranks, full_bytes_of(sizes, unit, options));
 }

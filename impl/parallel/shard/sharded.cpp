@@ -111,7 +111,7 @@ Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters
       options_(options),
       amax_agreement_(buffers, options.is_deterministic),
       ranks_(make_ref<Ranks>(*this)),
-      units_(std::make_unique<WeightUnits>(!is_full(), options_.most_units)),
+      units_(std::make_unique<WeightUnits>(exchange(), !is_full(), options_.most_units)),
       unit_of_(this->parameters().size()) {
   check_model(buffers, [this] { require_shareable(); });
   for (const NamedParameter& named : all()) trained_.push_back(index_of(*named.parameter));
@@ -179,6 +179,8 @@ void Sharded::share(const std::vector<Unit>& units) {
     return plan_gradients(*units_, gradients, trained_, parameters(), options_.sharding == Sharding::kOptimizer);
   };
   make_buckets(plan, 0);
+  // Kept weights in codes are read before the first update, too.
+  if (!is_full()) units_->update();
 }
 
 void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload) {
@@ -188,7 +190,7 @@ void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload)
       if (!plan.is_frozen) unit_of_[trained_[slot.parameter]] = number;
     }
   }
-  units_->add(all(), std::move(plans), exchange(), ranks_, offload, [this, number] { need(number); });
+  units_->add(all(), std::move(plans), ranks_, offload, [this, number] { need(number); });
 }
 
 size_t Sharded::set_of(const Parameter& parameter) const noexcept {

@@ -26,10 +26,11 @@ enum class Offload : int32_t {
 
 struct ShardedOptions {
   Sharding sharding = Sharding::kFull;
-  UnitRule units;                    // of kFull; the others have one unit
-  DType weight_dtype = DType::kF32;  // of gathered weights of two or more dimensions; the others stay f32
-  std::optional<DType> wire_dtype;   // of gradients in messages; none: the gradients' own. E5M2 in one group alone
-  bool has_error_feedback = true;    // of E5M2: what its codes lose of a gradient is added to the next one
+  UnitRule units;  // of kFull; the others have one unit
+  // Of gathered weights of two or more dimensions; the others stay f32. kF8E4M3: sent as codes, read as bf16.
+  DType weight_dtype = DType::kF32;
+  std::optional<DType> wire_dtype;  // of gradients in messages; none: the gradients' own. E5M2 in one group alone
+  bool has_error_feedback = true;   // of E5M2: what its codes lose of a gradient is added to the next one
   // The most of weights and gradients that are sent together, unless sharding is full; see pipelined.
   int64_t bucket_bytes = kBucketBytes;
   bool finds_unused = false;      // as ReplicateOptions

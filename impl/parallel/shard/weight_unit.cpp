@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/placement/shard_ranks.h"
+#include "parallel/shard/flats/flat.h"
 
 namespace halftone::parallel {
 
@@ -19,7 +20,8 @@ WeightUnit::WeightUnit(const std::vector<NamedParameter>& parameters, std::vecto
   for (const FlatPlan& plan : plans_) {
     flats_.emplace_back(parameters, plan, exchange, keeps_whole, static_cast<StorageRestorer*>(this), ranks, offload);
   }
-  version_ = version();
+  // The kept weights are not decoded from codes yet.
+  if (coded_count() == 0) version_ = version();
   if (!keeps_whole_) release();
 }
 
@@ -33,6 +35,33 @@ bool WeightUnit::is_current() const { return !is_released_ && !failure_ && versi
 
 bool WeightUnit::is_lent() const noexcept {
   return std::any_of(plans_.begin(), plans_.end(), [](const FlatPlan& plan) { return plan.is_lent; });
+}
+
+size_t WeightUnit::coded_count() const noexcept {
+  size_t count = 0;
+  for (const FlatWeights& flat : flats_) count += flat.is_coded() ? flat.parameter_count() : 0;
+  return count;
+}
+
+template <class Function>
+void WeightUnit::for_each_coded(const Tensor& all, const Function& function) {
+  int64_t begin = 0;
+  for (FlatWeights& flat : flats_) {
+    if (!flat.is_coded()) continue;
+    const int64_t end = begin + static_cast<int64_t>(flat.parameter_count());
+    function(flat, range_of(all, begin, end));
+    begin = end;
+  }
+}
+
+void WeightUnit::measure(const Tensor& magnitudes) {
+  measured_version_ = version();
+  for_each_coded(magnitudes, [](const FlatWeights& flat, const Tensor& part) { flat.measure(part); });
+}
+
+void WeightUnit::set_scales(const Tensor& scales) {
+  for_each_coded(scales, [](FlatWeights& flat, const Tensor& part) { flat.set_scales(part); });
+  scales_version_ = measured_version_;
 }
 
 int64_t WeightUnit::offloaded_bytes() const noexcept {
@@ -52,6 +81,12 @@ void WeightUnit::start_gather() {
     failure_ = std::current_exception();
     throw;
   }
+}
+
+void WeightUnit::set_failure(std::exception_ptr error) noexcept {
+  settle();
+  for (FlatWeights& flat : flats_) flat.hold_reads();
+  failure_ = std::move(error);
 }
 
 void WeightUnit::start_flats() {

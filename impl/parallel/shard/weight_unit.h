@@ -28,13 +28,24 @@ class WeightUnit final : private StorageRestorer {
   bool is_current() const;
   // True if the weights are in memory of the caller's.
   bool is_lent() const noexcept;
+  // Parameters that ranks send as codes.
+  size_t coded_count() const noexcept;
+  // True if the scales of codes, if there are any, belong to the weights since the last change.
+  bool has_scales() const { return coded_count() == 0 || scales_version_ == version(); }
   // True if the memory of the gathered weights is there.
   bool is_whole() const noexcept { return !is_released_; }
 
+  // For each coded parameter in turn, f32: sets the largest magnitude of this rank's shard, unless that is empty; and
+  // takes the scales that follow from those of all ranks. Throw OUT_OF_MEMORY, and the first one IO.
+  void measure(const Tensor& magnitudes);
+  void set_scales(const Tensor& scales);
+
   // Every rank calls these at the same places; starting twice, or gathering what is there, does nothing. Throw
-  // OUT_OF_MEMORY and the errors of the group.
+  // OUT_OF_MEMORY and the errors of the group. REQUIRES: has_scales(), or nothing is to be gathered.
   void start_gather();
   void gather();
+  // A gather could not be started: those who read the weights get this error. REQUIRES: the weights are kept.
+  void set_failure(std::exception_ptr error) noexcept;
   // Waits for a gather that was started, and asks no other rank. Throws its error, also to later callers, until a new
   // one is started. Any thread, unless another one calls start_gather or gather.
   void wait();
@@ -48,9 +59,13 @@ class WeightUnit final : private StorageRestorer {
   int64_t offloaded_bytes() const noexcept;
 
  private:
+  static constexpr uint64_t kNoVersion = ~uint64_t{0};
+
   void restore() override { need_(); }
   CallOptions gather_options(size_t index) const noexcept;
   void start_flats();
+  template <class Function>
+  void for_each_coded(const Tensor& all, const Function& function);
   uint64_t version() const;
 
   const std::vector<FlatPlan> plans_;
@@ -60,7 +75,9 @@ class WeightUnit final : private StorageRestorer {
   const std::function<void()> need_;
   std::deque<FlatWeights> flats_;  // by plan
   uint64_t gathers_ = 0;
-  uint64_t version_ = 0;  // of the kept weights, when they were gathered last
+  uint64_t version_ = kNoVersion;  // of the kept weights, when they were gathered last
+  uint64_t measured_version_ = kNoVersion;
+  uint64_t scales_version_ = kNoVersion;
   bool is_released_ = false;
   std::mutex mutex_;  // of those who wait
   bool is_gathering_ = false;

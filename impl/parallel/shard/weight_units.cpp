@@ -1,6 +1,7 @@
 #include "parallel/shard/weight_units.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "autograd/placement/shard_ranks.h"
@@ -9,9 +10,8 @@
 namespace halftone::parallel {
 
 void WeightUnits::add(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans,
-                      const Exchange& exchange, const Ref<ShardRanks>& ranks, const OffloadPlace& offload,
-                      std::function<void()> need) {
-  units_.emplace_back(parameters, std::move(plans), exchange, units_.size(), keeps_whole_, ranks, offload,
+                      const Ref<ShardRanks>& ranks, const OffloadPlace& offload, std::function<void()> need) {
+  units_.emplace_back(parameters, std::move(plans), exchange_, units_.size(), keeps_whole_, ranks, offload,
                       std::move(need));
   is_lent_.push_back(0);
   forward_.next.push_back(kNone);
@@ -29,13 +29,25 @@ int32_t WeightUnits::gathered_units() const {
       std::count_if(units_.begin() + 1, units_.end(), [](const WeightUnit& unit) { return unit.is_whole(); }));
 }
 
+// Waits for other ranks only where the scales of codes are not those of the weights.
+void WeightUnits::start(size_t unit) {
+  if (units_[unit].is_current()) return;
+  scales_.reach(units_[unit]);
+  units_[unit].start_gather();
+}
+
+void WeightUnits::gather(size_t unit) {
+  start(unit);
+  units_[unit].gather();
+}
+
 // Begins to gather the unit that came after this one the last time, and remembers this one's place.
 void WeightUnits::start_next(Order& order, size_t unit) {
   if (order.last != kNone && order.last != unit) order.next[order.last] = unit;
   order.last = unit;
   const size_t next = order.next[unit];
   if (next == kNone || gathered_units() >= most_) return;
-  units_[next].start_gather();
+  start(next);
   // The fetch of masters from a swap space starts one unit earlier.
   if (order.next[next] != kNone) units_[order.next[next]].start_fetch();
 }
@@ -46,7 +58,7 @@ void WeightUnits::enter(size_t unit) {
     is_in_forward_ = true;
   }
   if (keeps_whole_) return update();
-  units_[unit].gather();
+  gather(unit);
   if (!is_in_backward_) start_next(forward_, unit);
 }
 
@@ -70,7 +82,7 @@ void WeightUnits::need_in_forward(size_t unit) {
          "htone_fsdp_gather_begin");
   }
   is_lent_[unit] = 1;
-  units_[unit].gather();
+  gather(unit);
 }
 
 void WeightUnits::begin_backward() noexcept {
@@ -79,7 +91,7 @@ void WeightUnits::begin_backward() noexcept {
 }
 
 void WeightUnits::need_in_backward(size_t unit) {
-  units_[unit].gather();
+  gather(unit);
   if (unit != 0) start_next(backward_, unit);
 }
 
@@ -93,19 +105,32 @@ void WeightUnits::end_backward() noexcept {
 }
 
 void WeightUnits::start_update(size_t unit) noexcept {
-  if (!keeps_whole_ || units_[unit].is_lent()) return;
+  if (keeps_whole_ && units_[unit].coded_count() == 0) start_kept(unit);
+}
+
+void WeightUnits::start_kept(size_t unit) noexcept {
+  if (units_[unit].is_lent()) return;
   try {
-    units_[unit].start_gather();
+    start(unit);
   } catch (...) {
-    // The unit tells it to those who read the weights.
+    units_[unit].set_failure(std::current_exception());
+  }
+}
+
+void WeightUnits::start_scales() noexcept {
+  try {
+    scales_.start();
+  } catch (...) {
+    // The next gather needs the scales, and starts again.
   }
 }
 
 // The caller may read memory of its own at any time.
 void WeightUnits::update() {
   if (gather_depth_ > 0) return gather_all();
+  start_scales();
   if (!keeps_whole_) return;
-  for (size_t i = 0; i < units_.size(); ++i) start_update(i);
+  for (size_t i = 0; i < units_.size(); ++i) start_kept(i);
   for (WeightUnit& unit : units_) {
     if (unit.is_lent() && !unit.is_current()) unit.gather();
   }
@@ -116,8 +141,8 @@ void WeightUnits::settle() noexcept {
 }
 
 void WeightUnits::gather_all() {
-  for (WeightUnit& unit : units_) unit.start_gather();
-  for (WeightUnit& unit : units_) unit.gather();
+  for (size_t i = 0; i < units_.size(); ++i) start(i);
+  for (size_t i = 0; i < units_.size(); ++i) gather(i);
 }
 
 void WeightUnits::release_all() noexcept {

@@ -7,19 +7,20 @@
 #include <functional>
 #include <vector>
 
-#include "parallel/shard/weight_unit.h"
+#include "parallel/shard/weight_scales.h"
 
 namespace halftone::parallel {
 
 class WeightUnits final {
  public:
-  // `keeps_whole` as for WeightUnit. The next unit is gathered early while fewer than `most` are there, beside the
-  // model's own.
-  WeightUnits(bool keeps_whole, int32_t most) : keeps_whole_(keeps_whole), most_(most) {}
+  // `exchange` outlives this. `keeps_whole` as for WeightUnit. The next unit is gathered early while fewer than `most`
+  // are there, beside the model's own.
+  WeightUnits(const Exchange& exchange, bool keeps_whole, int32_t most)
+      : exchange_(exchange), keeps_whole_(keeps_whole), most_(most) {}
 
   // Makes the next unit, as WeightUnit does. Before anything else is called.
-  void add(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
-           const Ref<ShardRanks>& ranks, const OffloadPlace& offload, std::function<void()> need);
+  void add(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Ref<ShardRanks>& ranks,
+           const OffloadPlace& offload, std::function<void()> need);
   size_t size() const noexcept { return units_.size(); }
   const std::vector<FlatPlan>& plans(size_t unit) const noexcept { return units_[unit].plans(); }
   int64_t offloaded_bytes() const noexcept;
@@ -36,9 +37,11 @@ class WeightUnits final {
   void complete(size_t unit) noexcept;
   void end_backward() noexcept;
   // Call after an update of the weights of a unit. If gathered weights are kept, starts the all-gather and returns;
-  // errors are thrown when the weights are read.
+  // errors are thrown when the weights are read. Weights in codes wait for update(), because ranks agree about the
+  // scales of all of them at once.
   void start_update(size_t unit) noexcept;
-  // Call after any change of weights. Waits for those in the caller's memory, and throws their errors.
+  // Call after any change of weights. Waits for the scales of kept weights in codes, whose errors are thrown when the
+  // weights are read; and for weights in the caller's memory, and throws their errors.
   void update();
   // Waits for an all-gather of the unit's weights that was started; starts none. Any thread. Throws the error of the
   // group.
@@ -58,13 +61,19 @@ class WeightUnits final {
   };
 
   int32_t gathered_units() const;
+  void start(size_t unit);
+  void gather(size_t unit);
+  void start_scales() noexcept;
+  void start_kept(size_t unit) noexcept;
   void start_next(Order& order, size_t unit);
   void gather_all();
   void release_all() noexcept;
 
+  const Exchange& exchange_;
   const bool keeps_whole_;
   const int32_t most_;
   std::deque<WeightUnit> units_;  // storages refer to them
+  WeightScales scales_{exchange_, units_};
   std::vector<uint8_t> is_lent_;  // by unit: read by a module outside the unit in this forward
   Order forward_, backward_;
   int gather_depth_ = 0;

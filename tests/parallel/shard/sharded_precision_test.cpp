@@ -3,6 +3,7 @@
 #include "autograd/weights/weights.h"
 #include "nn/recompute.h"
 #include "ops/dispatch/autocast.h"
+#include "ops/dispatch/recipe.h"
 #include "optim/grad_scaler.h"
 #include "parallel/shards.h"
 #include "sanitizers.h"
@@ -18,6 +19,7 @@ struct Recipe {
   DType autocast = DType::kF32;
   bool is_scaled = false;
   bool recomputes = false;
+  std::optional<RecipeKind> kind = {};  // of the products of linear layers
 };
 
 std::vector<float> train(Rank& rank, const Recipe& recipe) {
@@ -29,6 +31,9 @@ std::vector<float> train(Rank& rank, const Recipe& recipe) {
   optim::AdamW optimizer({.parameters = model->parameters(), .precision = recipe.precision}, settings);
   optim::GradScaler scaler(rank.device(), {}, 1024.0f, recipe.is_scaled);
   const Ref<AutocastPolicy> policy = make_ref<AutocastPolicy>(recipe.is_scaled ? DType::kF16 : DType::kBF16);
+  if (recipe.kind)
+    policy->set_recipe(
+        make_ref<halftone::Recipe>(RecipeOptions{.kind = *recipe.kind, .gradient_format = NumberFormat::kE5M2}));
   for (int step = 0; step < kShardedSteps; ++step) {
     optimizer.zero_grad();
     const int ranks = rank.group->size(), parts = recipe.options.is_deterministic ? kMicrobatches : ranks;
@@ -90,6 +95,14 @@ TEST(ShardedPrecision, WeightsGatheredInBf16) {
   expect_bits_of_one_rank(recipe);
 }
 
+TEST(ShardedPrecision, WeightsGatheredAsCodes) {
+  Recipe recipe = {.options = {}, .autocast = DType::kBF16, .kind = RecipeKind::kCurrent};
+  recipe.options.weight_dtype = DType::kF8E4M3;
+  expect_bits_of_one_rank(recipe);
+  recipe.kind = {};
+  EXPECT_EQ(train_on(3, recipe).size(), train_on(1, recipe).size());  // train_on compares the ranks
+}
+
 TEST(ShardedPrecision, GradientsSentInBf16) {
   Recipe recipe = {.options = {}};
   recipe.options.wire_dtype = DType::kBF16;
@@ -127,13 +140,27 @@ TEST(ShardedPrecision, SplitMastersWithNarrowMoments) {
   expect_bits_of_one_rank(recipe);
 }
 
+TEST(ShardedPrecision, SplitMastersWhoseWeightsAreGatheredAsCodes) {
+  Recipe recipe = {
+      .options = small_units(Sharding::kFull),
+      .precision = {.compute_dtype = DType::kBF16, .grad_dtype = DType::kBF16, .master = optim::Master::kSplit},
+      .autocast = DType::kBF16};
+  recipe.options.is_deterministic = true;
+  recipe.options.weight_dtype = DType::kF8E4M3;
+  EXPECT_EQ(train_on(2, recipe), train_on(1, recipe));
+}
+
 // The units of a recomputed block are gathered again when backward runs it again.
 TEST(ShardedPrecision, RecomputedBlocksHaveTheSameBits) {
-  Recipe recipe;
-  recipe.options.sharding = Sharding::kFull;
-  const std::vector<float> expected = train_on(2, recipe);
-  recipe.recomputes = true;
-  EXPECT_EQ(train_on(2, recipe), expected);
+  for (const DType dtype : {DType::kF32, DType::kF8E4M3}) {
+    Recipe recipe;
+    recipe.options.sharding = Sharding::kFull;
+    recipe.options.weight_dtype = dtype;
+    if (dtype != DType::kF32) recipe.autocast = DType::kBF16;
+    const std::vector<float> expected = train_on(2, recipe);
+    recipe.recomputes = true;
+    EXPECT_EQ(train_on(2, recipe), expected);
+  }
 }
 
 // The dtypes of what a rank keeps, of what operations read, and of what the optimizer gets.

@@ -10,12 +10,16 @@ namespace {
 // The last of its kind, unless that is full.
 FlatPlan& flat_for(std::vector<FlatPlan>& flats, const FlatParameter& parameter, int64_t full_bytes) {
   const auto last = std::find_if(flats.rbegin(), flats.rend(), [&](const FlatPlan& flat) {
-    return flat.dtype == parameter.dtype && flat.is_frozen == parameter.is_frozen && flat.is_lent == parameter.is_lent;
+    return flat.dtype == parameter.dtype && flat.is_frozen == parameter.is_frozen &&
+           flat.is_lent == parameter.is_lent && flat.is_coded == parameter.is_coded;
   });
   const int64_t element = static_cast<int64_t>(size_of(parameter.dtype));
   if (last != flats.rend() && last->size < full_bytes / element) return *last;
-  return flats.emplace_back(
-      FlatPlan{.dtype = parameter.dtype, .is_frozen = parameter.is_frozen, .is_lent = parameter.is_lent, .slots = {}});
+  return flats.emplace_back(FlatPlan{.dtype = parameter.dtype,
+                                     .is_frozen = parameter.is_frozen,
+                                     .is_lent = parameter.is_lent,
+                                     .is_coded = parameter.is_coded,
+                                     .slots = {}});
 }
 
 }  // namespace

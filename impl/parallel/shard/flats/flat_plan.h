@@ -16,14 +16,16 @@ struct FlatParameter {
   DType dtype;  // in which operations read it
   bool is_frozen;
   bool is_lent = false;  // the weights stay in memory of the caller's
+  bool is_coded = false;
 };
 
-// A buffer of parameters of one dtype that are all trained, or all frozen, and all lent or none, in the order of the
-// unit.
+// A buffer of parameters of one dtype that are all trained, or all frozen, and all lent or none, and all coded or none,
+// in the order of the unit.
 struct FlatPlan {
   DType dtype;
   bool is_frozen;
   bool is_lent = false;
+  bool is_coded = false;                   // ranks send E4M3 codes with one scale for each parameter
   std::vector<PlannedBucket::Slot> slots;  // by parameter; each begins at a block of 256 elements
   int64_t size = 0;                        // elements; a multiple of 256 for each rank
 };

@@ -6,6 +6,7 @@
 #include "autograd/placement/shard_ranks.h"
 #include "autograd/weights/weights.h"
 #include "parallel/shard/flats/flat.h"
+#include "parallel/shard/flats/flat_codes.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -50,6 +51,12 @@ class FetchedMasters {
   StatePages* current_ = nullptr;
 };
 
+// A shard in FP32.
+Tensor wide_weights(const Parameter& parameter) {
+  const Weights& weights = parameter.weights();
+  return weights.kept().dtype() == DType::kF32 ? weights.kept() : weights.joined(Category::kWorkspace);
+}
+
 }  // namespace
 
 FlatWeights::FlatWeights(const std::vector<NamedParameter>& parameters, const FlatPlan& plan, const Exchange& exchange,
@@ -69,7 +76,7 @@ FlatWeights::~FlatWeights() {
 
 uint64_t FlatWeights::version() const {
   uint64_t sum = 0;
-  for (const auto& slot : plan_.slots) sum += parameters_[slot.parameter].parameter->weights().kept().version();
+  for (const auto& slot : plan_.slots) sum += parameter_of(slot).weights().kept().version();
   return sum;
 }
 
@@ -82,12 +89,33 @@ int64_t FlatWeights::offloaded_bytes() const noexcept {
   return bytes;
 }
 
+void FlatWeights::measure(const Tensor& magnitudes) const {
+  FetchedMasters masters(memory_.pages);
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    const Parameter& parameter = parameter_of(plan_.slots[i]);
+    const Shard& shard = parameter.placement().shard();
+    if (shard.begin == shard.end) continue;
+    masters.need(i);
+    launch("gather_weights", exchange_.device(), &Kernels::convert, &ConvertKernels::abs_max,
+           wide_weights(parameter).view(), element_of(magnitudes, i).view());
+  }
+}
+
+// The gathered weights have no memory until codes arrive.
 void FlatWeights::start_gather(const CallOptions& options) {
-  memory_.gathered.storage()->refill();
-  memory_.gathered.storage()->set_restorer(restorer_);
+  hold_reads();
+  if (plan_.is_coded) {
+    codes_ = empty(exchange_.device(), DType::kF8E4M3, {plan_.size}, Category::kCommunication);
+  } else {
+    memory_.gathered.storage()->refill();
+  }
   if (copies_masters()) return start_copies();
   write_own();
-  work_.emplace(exchange_.start_all_gather(memory_.own, memory_.gathered, options));
+  work_.emplace(exchange_.start_all_gather(in_sent(memory_.own), sent(), options));
+}
+
+Tensor FlatWeights::in_sent(const Tensor& range) const {
+  return sent().as_strided(range.shape(), range.strides(), range.offset());
 }
 
 // The optimizer may keep its weights in this very memory.
@@ -96,18 +124,23 @@ void FlatWeights::write_own() const {
   FetchedMasters masters(memory_.pages);
   for (size_t i = 0; i < plan_.slots.size(); ++i) {
     const PlannedBucket::Slot& slot = plan_.slots[i];
-    const Parameter& parameter = *parameters_[slot.parameter].parameter;
+    const Parameter& parameter = parameter_of(slot);
     const Shard& shard = parameter.placement().shard();
     if (shard.begin == shard.end) continue;
     masters.need(i);
-    const Tensor target = range_of(memory_.gathered, slot.begin + shard.begin, slot.begin + shard.end);
-    if (parameter.weights().kept().data() != target.data()) parameter.weights().read_range(0, target);
+    const Tensor target = range_of(sent(), slot.begin + shard.begin, slot.begin + shard.end);
+    if (plan_.is_coded) {
+      encode(wide_weights(parameter), element_of(scales_, i), target);
+    } else if (parameter.weights().kept().data() != target.data()) {
+      parameter.weights().read_range(0, target);
+    }
   }
 }
 
 // Counts as no write.
 void FlatWeights::clear_gaps() const {
-  for (const Tensor& gap : memory_.gaps) {
+  for (const Tensor& range : memory_.gaps) {
+    const Tensor gap = in_sent(range);
     launch("gather_weights", gap.device(), &Kernels::convert, &ConvertKernels::fill, 0.0, gap.view());
   }
 }
@@ -149,14 +182,26 @@ void FlatWeights::gather_lent(const CallOptions& options) {
   write_own();
   exchange_.start_all_gather(memory_.own, memory_.gathered, options).wait();
   for (const PlannedBucket::Slot& slot : plan_.slots) {
-    const Tensor& whole = parameters_[slot.parameter].parameter->weights().tensor();
+    const Tensor& whole = parameter_of(slot).weights().tensor();
     copy(memory_.gathered.as_strided(whole.shape(), contiguous_strides(whole.shape()), slot.begin), whole);
   }
 }
 
 void FlatWeights::wait() {
   std::optional<StartedWork> work = std::exchange(work_, std::nullopt);
-  if (work) work->wait();
+  const Tensor codes = std::exchange(codes_, Tensor());
+  if (!work) return;
+  work->wait();
+  if (plan_.is_coded) decode_all(codes);
+}
+
+// Counts as no write. Nothing reads the gaps between parameters.
+void FlatWeights::decode_all(const Tensor& codes) const {
+  memory_.gathered.storage()->refill();
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    const int64_t begin = plan_.slots[i].begin, end = begin + numel(parameter_of(plan_.slots[i]).shape());
+    decode(range_of(codes, begin, end), element_of(scales_, i), range_of(memory_.gathered, begin, end));
+  }
 }
 
 void FlatWeights::start_fetch() {
@@ -170,7 +215,8 @@ void FlatWeights::drop_masters() noexcept {
 
 void FlatWeights::release() noexcept {
   work_.reset();  // waits
-  memory_.gathered.storage()->set_restorer(restorer_);
+  codes_ = Tensor();
+  hold_reads();
   memory_.gathered.storage()->release_memory();
 }
 
