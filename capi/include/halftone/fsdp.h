@@ -33,6 +33,13 @@
  *   call that gets a tensor over the weights waits for them, and gets PEER_LOST or TIMEOUT if a rank is lost. An
  *   address from htone_tensor_data knows nothing of that: ask for it again after a step, before reading there.
  *
+ * With `weight_dtype` HTONE_F8E4M3 a weight has one byte in messages: an E4M3 code, with one FP32 scale for each
+ * parameter, its largest magnitude on all ranks / 448, as in HTONE_RECIPE_CURRENT (recipe.h). Codes are decoded to BF16
+ * when they arrive. That recipe then quantizes the weights to the codes that were sent, if the largest magnitude is at
+ * least 2^-100 and finite in BF16. The scale of zeros is 1; a parameter with an infinity or NaN is read as NaN. Ranks
+ * agree about all scales in one message after each change of weights. htone_optimizer_step waits for it, but not with
+ * HTONE_SHARDING_FULL; with `offload` it reads the masters once more.
+ *
  * With `offload` a rank keeps masters and moments in host memory, or in a file, while they are not used, so that a
  * model trains whose state exceeds the device's memory; one rank alone may do so (a group of kind "single"). Step
  * brings one part of them after another, and HTONE_SHARDING_FULL brings masters whenever it gathers a unit. Gradients
@@ -106,10 +113,11 @@ typedef struct htone_fsdp_options {
                                it, at least 1; default 1048576 */
   int32_t most_units;       /**< of HTONE_SHARDING_FULL: the next unit is gathered early while fewer units than this
                                are there, beside the model's own; 0 or 1: never early. Default 2 */
-  int32_t deterministic;    /**< not 0: as in htone_ddp_options; weights are bitwise equal for 1, 2, 4, ... ranks and
-                               every sharding. Default 0 */
-  htone_dtype weight_dtype; /**< f32, bf16 or f16, in which weights of two or more dimensions are gathered and
-                               computed with; masters and all other weights stay f32. Default HTONE_F32 */
+  int32_t deterministic;    /**< not 0: as in htone_ddp_options; weights are bitwise equal for 1, 2, 4, ... ranks and, of
+                               weight_dtype f32, for every sharding. Default 0 */
+  htone_dtype weight_dtype; /**< f32, bf16, f16 or f8e4m3, in which weights of two or more dimensions are gathered;
+                               operations read f8e4m3 as bf16. Masters, all other weights and those in the caller's
+                               memory stay f32. Default HTONE_F32 */
   htone_dtype reduce_dtype; /**< f32, bf16, f16 or f8e5m2, in which gradients are sent. f8e5m2: as codes that are added
                                in f32, as HTONE_DDP_COMPRESSION_F8E5M2; no replicas. Default HTONE_F32 */
   htone_offload offload;    /**< default HTONE_OFFLOAD_NONE */

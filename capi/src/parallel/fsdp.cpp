@@ -54,9 +54,10 @@ parallel::Offload checked_offload(const htone_fsdp_options& options) {
 
 bool is_wire(htone_dtype dtype) { return dtype == HTONE_F32 || dtype == HTONE_BF16 || dtype == HTONE_F16; }
 
-DType checked_wire(htone_dtype dtype, const char* field) {
-  if (is_wire(dtype)) return static_cast<DType>(dtype);
-  fail(Code::kInvalidArgument, "options", "options.%s=%s, expected f32, bf16 or f16", field, htone_dtype_name(dtype));
+DType checked_weights(htone_dtype dtype) {
+  if (is_wire(dtype) || dtype == HTONE_F8E4M3) return static_cast<DType>(dtype);
+  fail(Code::kInvalidArgument, "options", "options.weight_dtype=%s, expected f32, bf16, f16 or f8e4m3",
+       htone_dtype_name(dtype));
 }
 
 DType checked_reduce_dtype(htone_dtype dtype) {
@@ -81,7 +82,7 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
                                             .units = {.path = text_or_none(options.unit_path),
                                                       .kind = text_or_none(options.unit_kind),
                                                       .least_elements = options.unit_elements},
-                                            .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
+                                            .weight_dtype = checked_weights(options.weight_dtype),
                                             .wire_dtype = checked_reduce_dtype(options.reduce_dtype),
                                             .has_error_feedback = options.error_feedback != 0,
                                             .finds_unused = options.find_unused_parameters != 0,

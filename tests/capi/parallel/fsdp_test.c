@@ -195,6 +195,37 @@ static void weights_are_read_while_they_are_gathered(void** state) {
   run_thread_ranks(kRanks, read_too_early);
 }
 
+/* The bytes that this rank sends to gather 512 weights of each rank. */
+static int64_t bytes_of_gather(const ThreadRank* rank, htone_dtype weight_dtype) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = NULL;
+  htone_scope* scope = NULL;
+  htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+  htone_group_counters before = HTONE_GROUP_COUNTERS_INIT, after = HTONE_GROUP_COUNTERS_INIT;
+  options.weight_dtype = weight_dtype;
+  REQUIRE_OK(htone_fsdp_create(model, rank->group, NULL, &options, &fsdp));
+  for (int i = 0; i < 2; ++i) { /* the scales are agreed about with the first one */
+    REQUIRE_OK(htone_group_read_counters(rank->group, &before));
+    REQUIRE_OK(htone_fsdp_gather_begin(fsdp, &scope));
+    REQUIRE_OK(htone_scope_end(scope));
+    REQUIRE_OK(htone_group_read_counters(rank->group, &after));
+  }
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+  return after.bytes_sent - before.bytes_sent;
+}
+
+static void count_bytes(ThreadRank* rank) {
+  REQUIRE(bytes_of_gather(rank, HTONE_F32) == 4 * kFirstShard);
+  REQUIRE(bytes_of_gather(rank, HTONE_BF16) == 2 * kFirstShard);
+  REQUIRE(bytes_of_gather(rank, HTONE_F8E4M3) == kFirstShard);
+}
+
+static void weights_travel_in_the_dtype_that_was_asked_for(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, count_bytes);
+}
+
 static void accumulate(ThreadRank* rank) {
   htone_module* model = make_model(rank->device);
   htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_GRADIENTS);
@@ -328,6 +359,10 @@ static void what_cannot_be_shared_is_refused(void** state) {
   assert_int_equal(status_of_hybrid_sharding(model, &options), HTONE_ERROR_UNSUPPORTED);
   assert_true(last_error_says("replicas with options.reduce_dtype=f8e5m2"));
   options = (htone_fsdp_options)HTONE_FSDP_OPTIONS_INIT;
+  options.weight_dtype = HTONE_F8E5M2;
+  assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
+  assert_true(last_error_says("options.weight_dtype=f8e5m2, expected f32, bf16, f16 or f8e4m3"));
+  options = (htone_fsdp_options)HTONE_FSDP_OPTIONS_INIT;
   options.offload = HTONE_OFFLOAD_FILE;
   assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
   assert_true(last_error_says("options.offload_path is NULL, expected a directory"));
@@ -390,6 +425,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(weights_are_read_while_they_are_gathered),
       cmocka_unit_test(no_sync_adds_gradients_on_each_rank),
       cmocka_unit_test(a_programs_own_arrays_are_trained_where_they_are),
+      cmocka_unit_test(weights_travel_in_the_dtype_that_was_asked_for),
       cmocka_unit_test(results_have_the_dtype_that_was_asked_for),
       cmocka_unit_test(what_cannot_be_shared_is_refused),
       cmocka_unit_test(units_are_chosen_by_path_kind_and_size),
