@@ -14,7 +14,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "exhaustive\\.kill_sample"
     "ops\\.(Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
-    "parallel\\.(CodedAverage|CodedShards|Kinds/|Ranks/|ShardedDeterministic|ShardedPrecision|Shards/)"
+    "parallel\\.(CodedAverage|CodedShards|Kinds/|Ranks/|SentCodes|ShardedDeterministic|ShardedPrecision|Shards/)"
     "samples\\."
     "tensor\\.NameIndex\\."
     "trainer\\.")
@@ -25,8 +25,8 @@ set(HALFTONE_TURNS_OF_THREAD
     "offload\\.Kinds/PageTest\\."
     "ops\\.(AttentionOnThreads|Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
-    "parallel\\.(Kinds/|Ranks/|Replicate\\.|ShardedAverages|ShardedDeterministic|ShardedPeak|ShardedPlan|ShardedPrecision)"
-    "parallel\\.(CodedAverage|CodedShards|Shards/)"
+    "parallel\\.(Kinds/|Ranks/|Replicate\\.|SentCodes|ShardedAverages|ShardedDeterministic|ShardedPeak|ShardedPlan)"
+    "parallel\\.(CodedAverage|CodedShards|ShardedPrecision|Shards/)"
     "trainer\\.")
 
 # Sets `turn` to the label of the variable `test`: turn0, turn1 and so on, empty where it runs on each commit. `place`

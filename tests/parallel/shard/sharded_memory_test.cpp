@@ -152,6 +152,9 @@ TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
     bool operator==(const Use&) const = default;
   };
   const auto use_of = [](ContextDevice& device, ProcessGroup& group, const ShardedOptions& options) {
+    const ScopeGuard restore;
+    const Ref<AutocastPolicy> policy = make_ref<AutocastPolicy>(DType::kBF16);
+    if (options.weight_dtype != DType::kF32) scope().autocast = policy.get();
     scope().defers_weights = true;
     const Ref<nn::Module> model = make_layers(device);
     scope().defers_weights = false;
@@ -168,8 +171,10 @@ TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
   };
   constexpr int kRanks = 4;
   std::vector<ShardedOptions> cases = {small_units(Sharding::kOptimizer), small_units(Sharding::kGradients),
-                                       small_units(Sharding::kFull), small_units(Sharding::kFull)};
-  cases.back().wire_dtype = DType::kF8E5M2;
+                                       small_units(Sharding::kFull), small_units(Sharding::kFull),
+                                       small_units(Sharding::kFull)};
+  cases[3].wire_dtype = DType::kF8E5M2;
+  cases[4].weight_dtype = DType::kF8E4M3;
   for (const ShardedOptions& options : cases) {
     run_ranks(kRanks, [&](Rank& rank) {
       const Use used = use_of(rank.device(), *rank.group, options);
