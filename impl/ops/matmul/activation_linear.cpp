@@ -124,7 +124,10 @@ Tensor activation_linear(const Tensor& argument, const Tensor& given_weight, con
   shape[shape.rank() - 1] = weight.size(0);
   const LayerOperands operands(Op::kActivationLinear, input, weight, records);
   Tensor result = empty(input.device(), input.dtype(), shape);
-  operands.multiply(kName, {.bias = bias.defined() ? bias.view() : View{}, .c = *RowsView(result)});
+  operands.multiply(kName, {.a = *RowsView(input),
+                            .b = transposed(weight.view()),
+                            .bias = bias.defined() ? bias.view() : View{},
+                            .c = *RowsView(result)});
   if (auto* node = record<ActivationLinearBackward>(result, {&argument, &weight, &bias})) {
     node->argument = std::move(saved);
     node->weight = SavedTensor(weight);

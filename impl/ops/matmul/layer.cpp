@@ -40,10 +40,10 @@ Shape shape_of_rows(const Tensor& tensor) {
 
 Tensor as_rows(const Tensor& tensor) { return reshaped(tensor, shape_of_rows(tensor)); }
 
-RowsView::RowsView(const Tensor& tensor) {
-  // The usual case, without a second tensor: rows of a contiguous tensor are a matter of shape.
+RowsView::RowsView(const Tensor& tensor) : view_(tensor.view()) {
+  if (tensor.rank() == 2) return;
+  // Without a second tensor: rows of a contiguous tensor are a matter of shape.
   if (tensor.is_contiguous()) {
-    view_ = tensor.view();
     view_.shape = shape_of_rows(tensor);
     view_.strides = contiguous_strides(view_.shape);
   } else {

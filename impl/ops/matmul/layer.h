@@ -13,7 +13,7 @@ namespace halftone {
 // [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
 Tensor as_rows(const Tensor& tensor);
 
-// The view that as_rows gives, for a kernel. A contiguous tensor needs no second tensor object for it.
+// The view that as_rows gives, for a kernel. A matrix and a contiguous tensor need no second tensor object for it.
 class RowsView {
  public:
   explicit RowsView(const Tensor& tensor);

@@ -57,23 +57,14 @@ std::unique_ptr<CodedInput> LayerOperands::coded_input() const {
   return std::unique_ptr<CodedInput>(new CodedInput{recipe(), input_scales()});
 }
 
-void LayerOperands::multiply(const char* operation, GemmArgs&& rest) const {
-  if (codes_) return multiply_codes(operation, rest);
-  const Tensor copied = set_factors(rest);
-  run_gemm(operation, input_.device(), rest);
+void LayerOperands::multiply(const char* operation, const GemmArgs& product) const {
+  if (codes_) return multiply_codes(operation, product);
+  run_gemm(operation, input_.device(), product);
 }
 
-Tensor LayerOperands::set_factors(GemmArgs& rest) const {
-  const Tensor copied = input_.is_contiguous() ? Tensor() : as_rows(input_);
-  const RowsView rows(copied.defined() ? copied : input_);
-  rest.a = *rows;
-  rest.b = transposed(weight_.view());
-  return copied;
-}
-
-void LayerOperands::multiply_codes(const char* operation, const GemmArgs& rest) const {
+void LayerOperands::multiply_codes(const char* operation, const GemmArgs& product) const {
   const ops::Scaled weight = weight_along_rows(weight_, codes_->weight_version, codes_->recipe);
-  ops::run_scaled_gemm(operation, codes_->input, weight, rest);
+  ops::run_scaled_gemm(operation, codes_->input, weight, product);
 }
 
 }  // namespace halftone

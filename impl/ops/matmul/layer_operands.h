@@ -18,8 +18,8 @@ class LayerOperands {
   SavedLayer save() const;
   std::unique_ptr<CodedInput> coded_input() const;
 
-  // y = input weight^T. `rest` is all of the product but its factors, which it gets.
-  void multiply(const char* operation, GemmArgs&& rest) const;
+  // y = input weight^T. `product` has the tensors themselves as its factors; codes take their place.
+  void multiply(const char* operation, const GemmArgs& product) const;
 
  private:
   // Not on the stack, which may have 64 KiB for 64 modules inside one another.
@@ -33,10 +33,7 @@ class LayerOperands {
 
   LayerRecipe recipe() const;
   ops::ScaleOptions input_scales() const;
-  // Returns the tensor that rest.a views if the input itself has no view as rows. Out of the frame that is on the stack
-  // during the product.
-  [[gnu::noinline]] Tensor set_factors(GemmArgs& rest) const;
-  [[gnu::noinline]] void multiply_codes(const char* operation, const GemmArgs& rest) const;
+  [[gnu::noinline]] void multiply_codes(const char* operation, const GemmArgs& product) const;
 
   const Tensor& input_;
   const Tensor& weight_;

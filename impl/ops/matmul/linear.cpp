@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/layer_operands.h"
 #include "ops/matmul/matmul.h"
@@ -50,7 +51,10 @@ Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tenso
   SavedLayer saved;
   if (records) saved = operands.save();
   Tensor result = empty(input.device(), input.dtype(), shape);
-  operands.multiply("linear", {.bias = bias.defined() ? bias.view() : View{}, .c = *RowsView(result)});
+  operands.multiply("linear", {.a = rows.view(),
+                               .b = transposed(weight.view()),
+                               .bias = bias.defined() ? bias.view() : View{},
+                               .c = *RowsView(result)});
   if (auto* node = record<LinearBackward>(result, {&input, &weight, &bias})) {
     node->layer = std::move(saved);
     node->layer.set_operands(input.shape(), bias);

@@ -5,6 +5,7 @@
 
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
+#include "ops/gemm/gemm.h"
 #include "ops/matmul/gemm_activation.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/layer_operands.h"
@@ -51,7 +52,9 @@ Tensor linear_activation(const Tensor& given_input, const Tensor& given_weight, 
   Tensor result = empty(input.device(), input.dtype(), shape);
   const Tensor sum =
       records && needs_sum(activation) ? empty(input.device(), input.dtype(), shape, Category::kActivations) : Tensor();
-  operands.multiply("linear_activation", {.bias = bias.defined() ? bias.view() : View{},
+  operands.multiply("linear_activation", {.a = rows.view(),
+                                          .b = transposed(weight.view()),
+                                          .bias = bias.defined() ? bias.view() : View{},
                                           .c = *RowsView(result),
                                           .activation = activation,
                                           .sum = sum.defined() ? *RowsView(sum) : View{}});

@@ -11,9 +11,9 @@ namespace halftone::ops {
 // not as high as wide: its blocks would lie across the rows.
 Scaled transposed(const Scaled& scaled, const char* argument = "scaled");
 
-// rest.c [m, n] = a [m, k] b [n, k]^T, with the ends that `rest` names; `rest` has no a and b, and no scales of theirs.
-// REQUIRES: c has these sizes. Throws SHAPE_MISMATCH naming `b` unless both have the same k, DEVICE unless they are on
-// one device.
+// rest.c [m, n] = a [m, k] b [n, k]^T, with the ends that `rest` names. Its own a and b are not read, and it has no
+// scales of theirs. REQUIRES: c has these sizes. Throws SHAPE_MISMATCH naming `b` unless both have the same k, DEVICE
+// unless they are on one device.
 void run_scaled_gemm(const char* operation, const Scaled& a, const Scaled& b, GemmArgs rest);
 
 // a b^T + bias in `dtype`: f32, f16 or bf16. `bias` [n] may be undefined, and is one of these dtypes.
