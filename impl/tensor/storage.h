@@ -137,19 +137,21 @@ class Storage final : public RefCounted {
   friend class StorageMark;
   Storage(ContextDevice& device, Allocation allocation) noexcept;
 
+  // The members that every operation and every update read or write are first: steps touch many storages, and each
+  // would cost another cache line.
   Ref<Context> context_;  // keeps device_ alive
   ContextDevice& device_;
   Allocation allocation_;
-  StreamUses uses_;
-  bool borrowed_ = false;
-  bool read_only_ = false;
-  bool released_ = false;
-  Deleter deleter_;
-  void* user_ = nullptr;
-  std::atomic<LentMemory*> lent_{nullptr};  // owned
   std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
+  bool borrowed_ = false;
+  bool read_only_ = false;
+  bool released_ = false;
+  std::atomic<LentMemory*> lent_{nullptr};  // owned
+  StreamUses uses_;
+  Deleter deleter_;
+  void* user_ = nullptr;
   uint64_t mark_ = thread().storage_mark;
 };
 
