@@ -50,7 +50,7 @@ class Parameter final : public LeafOwner {
   // sharded.
   bool has_shard_grad() const noexcept { return placement_->shard_grad().defined() || (has_grad() && !is_sharded()); }
   // True if that gradient is of a scaled loss.
-  bool has_scaled_grad() const noexcept { return has_shard_grad() && leaf_->gradient().was_scaled(); }
+  bool has_scaled_grad() const noexcept { return leaf_->gradient().was_scaled() && has_shard_grad(); }
 
   // The tensor over the weights for operations. Gradients of results computed from it arrive at the accumulator, unless
   // the parameter is frozen. All calls return one tensor, which must not be changed; new_leaf() is for others. Throws
