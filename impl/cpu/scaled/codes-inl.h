@@ -25,16 +25,6 @@ struct UnpackedE2M1 {
   uint8_t bits;
 };
 
-// REQUIRES: magnitudes of at most 6, or NaN.
-template <class DF>
-HWY_INLINE void narrow(DF df, VectorOf<DF> value, UnpackedE2M1* out) {
-  const hn::RebindToUnsigned<DF> du;
-  const auto word = hn::BitCast(du, value);
-  const auto magnitude = hn::And(word, hn::Set(du, 0x7fffffff));
-  const auto code = encode_small<1, 0>(du, magnitude, 0x7f800000, 7, hn::Set(du, 7));
-  store_words(df, hn::Or(code, hn::And(hn::ShiftRight<28>(word), hn::Set(du, 8))), &out->bits);
-}
-
 // The largest magnitude of rows that begin `stride` apart, as bits.
 inline int32_t largest_bits(const float* values, int64_t stride, int64_t rows, int64_t count) {
   const hn::ScalableTag<int32_t> d;
@@ -52,31 +42,22 @@ inline int32_t largest_bits(const float* values, int64_t stride, int64_t rows, i
   return std::max(rest, hn::GetLane(hn::MaxOfLanes(d, most)));
 }
 
-// out = values * factor, or values / factor if `divides`. The compiler makes vectors of the loops.
-inline void apply_factor(const float* HWY_RESTRICT values, int64_t count, float factor, bool divides,
-                         float* HWY_RESTRICT out) {
-  if (divides) {
-    for (int64_t i = 0; i < count; ++i) out[i] = values[i] / factor;
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = values[i] * factor;
-  }
-}
-
-// The codes of values whose scales were applied in `scaled`, to nearest even. The sign is that of the value: where
-// infinity met a factor of 0, the sign of the product depends on the machine.
+// A format's bits.
 template <class Code>
-HWY_INLINE void encode_nearest(const float* values, const float* scaled, int64_t count, Code* out) {
-  const hn::ScalableTag<float> d;
-  const auto largest = hn::Set(d, largest_of(format_of<Code>));
-  const auto infinity = hn::Inf(d);
-  // The comparisons are false for NaN, which stays.
-  const auto bounded = [&](auto value, auto number) HWY_ATTR {
-    const auto magnitude = hn::Abs(number);
-    const auto saturated = hn::IfThenElse(hn::Gt(magnitude, largest), largest, magnitude);
-    return hn::CopySign(hn::IfThenElse(hn::Eq(hn::Abs(value), infinity), hn::NaN(d), saturated), value);
-  };
-  for_each_vector(d, count, bounded, out, values, scaled);
-}
+struct CodeBits {
+  static constexpr int kMantissa = 1, kMinExponent = 0, kSignShift = 28;
+  static constexpr uint32_t kNan = 7, kSign = 8;
+};
+template <>
+struct CodeBits<Float8E4M3> {
+  static constexpr int kMantissa = 3, kMinExponent = -6, kSignShift = 24;
+  static constexpr uint32_t kNan = 0x7f, kSign = 0x80;
+};
+template <>
+struct CodeBits<Float8E5M2> {
+  static constexpr int kMantissa = 2, kMinExponent = -14, kSignShift = 24;
+  static constexpr uint32_t kNan = 0x7e, kSign = 0x80;
+};
 
 // round_small_float of formula/scaling.h. REQUIRES: magnitudes that are codes' at most; words below 65,536.
 template <int mantissa_bits, int min_exponent, class DF, class Words>
@@ -101,47 +82,63 @@ HWY_INLINE Words round_by_chance(DF df, VectorOf<DF> magnitude, Words words) {
   return hn::IfThenElse(hn::RebindMask(du, is_small), hn::BitCast(du, hn::Add(floor, up)), normal);
 }
 
-// A format's bits.
-template <class Code>
-struct CodeBits {
-  static constexpr int kMantissa = 1, kMinExponent = 0, kSignShift = 28;
-  static constexpr uint32_t kNan = 7, kSign = 8;
+// Rounding of magnitudes that are the format's at most, in FP32, to codes without sign: to nearest even, or up or down
+// by chance with one word for each value. The number is the place of a value in its row.
+struct ToNearest {
+  static constexpr bool kIsByChance = false;
+
+  template <class Bits, class DF>
+  HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> round(DF, VectorOf<DF> magnitude, int64_t) const {
+    const hn::RebindToUnsigned<DF> du;
+    return encode_magnitude<Bits::kMantissa, Bits::kMinExponent>(du, hn::BitCast(du, magnitude));
+  }
+  uint16_t word(int64_t) const { return 0; }
 };
-template <>
-struct CodeBits<Float8E4M3> {
-  static constexpr int kMantissa = 3, kMinExponent = -6, kSignShift = 24;
-  static constexpr uint32_t kNan = 0x7f, kSign = 0x80;
-};
-template <>
-struct CodeBits<Float8E5M2> {
-  static constexpr int kMantissa = 2, kMinExponent = -14, kSignShift = 24;
-  static constexpr uint32_t kNan = 0x7e, kSign = 0x80;
+struct ByChance {
+  static constexpr bool kIsByChance = true;
+  const uint16_t* words;
+
+  template <class Bits, class DF>
+  HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> round(DF df, VectorOf<DF> magnitude, int64_t i) const {
+    return round_by_chance<Bits::kMantissa, Bits::kMinExponent>(df, magnitude, load_words(df, words + i));
+  }
+  uint16_t word(int64_t i) const { return words[i]; }
 };
 
-template <class Code, class DF>
-HWY_INLINE void store_by_chance(DF df, VectorOf<DF> value, VectorOf<DF> scaled, const uint16_t* words, Code* out) {
+// As code_of of formula/scaling.h. Magnitudes are compared as integers, so NaN becomes the largest number first and
+// then its code.
+template <class Code, class DF, class Rounding>
+HWY_INLINE void store_codes(DF df, VectorOf<DF> value, VectorOf<DF> scaled, const Rounding& rounding, int64_t i,
+                            Code* out) {
   using Bits = CodeBits<Code>;
   const hn::RebindToUnsigned<DF> du;
-  const auto largest = hn::Set(df, largest_of(format_of<Code>));
-  const auto magnitude = hn::Abs(scaled);
-  const auto bounded = hn::IfThenElse(hn::Gt(magnitude, largest), largest, magnitude);
-  const auto code = round_by_chance<Bits::kMantissa, Bits::kMinExponent>(df, bounded, load_words(df, words));
+  const hn::RebindToSigned<DF> di;
+  const auto infinity = hn::Set(di, 0x7f800000);
+  const auto magnitude = hn::BitCast(di, hn::Abs(scaled));
+  const auto bounded = hn::Min(magnitude, hn::BitCast(di, hn::Set(df, largest_of(format_of<Code>))));
+  const auto code = rounding.template round<Bits>(df, hn::BitCast(df, bounded), i);
+  const auto is_nan = hn::Or(hn::Gt(magnitude, infinity), hn::Eq(hn::BitCast(di, hn::Abs(value)), infinity));
+  // The sign is that of the value: where infinity met a factor of 0, the sign of the product depends on the machine.
   const auto sign = hn::And(hn::ShiftRight<Bits::kSignShift>(hn::BitCast(du, value)), hn::Set(du, Bits::kSign));
-  const auto is_nan = hn::RebindMask(du, hn::Or(hn::IsNaN(scaled), hn::IsInf(value)));
-  store_words(df, hn::Or(hn::IfThenElse(is_nan, hn::Set(du, Bits::kNan), code), sign), &out->bits);
+  store_words(df, hn::Or(hn::IfThenElse(hn::RebindMask(du, is_nan), hn::Set(du, Bits::kNan), code), sign), &out->bits);
 }
 
-// As encode_nearest, up or down by chance: words[i] decides about values[i].
-template <class Code>
-HWY_INLINE void encode_by_chance(const float* values, const float* scaled, int64_t count, const uint16_t* words,
-                                 Code* out) {
+// The codes of values [begin, end) of a row under one scale, whose factor multiplies or divides them.
+template <bool divides, class Code, class Rounding>
+HWY_INLINE void encode_under(const float* values, int64_t begin, int64_t end, float factor, const Rounding& rounding,
+                             Code* out) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    store_by_chance(d, hn::LoadU(d, values + i), hn::LoadU(d, scaled + i), words + i, out + i);
+  const auto factors = hn::Set(d, factor);
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    const auto value = hn::LoadU(d, values + i);
+    store_codes(d, value, divides ? hn::Div(value, factors) : hn::Mul(value, factors), rounding, i, out + i);
   }
-  for (; i < count; ++i) out[i] = {code_of(format_of<Code>, values[i], scaled[i], true, words[i])};
+  for (; i < end; ++i) {
+    const float scaled = divides ? values[i] / factor : values[i] * factor;
+    out[i] = {code_of(format_of<Code>, values[i], scaled, Rounding::kIsByChance, rounding.word(i))};
+  }
 }
 
 // Two codes in a byte, the even one in the low half; the high half behind an odd number of codes is 0. The compiler

@@ -7,6 +7,8 @@
 #define HALFTONE_CPU_SCALED_PANEL_INL_H
 #endif
 
+#include "core/type_list.h"
+#include "cpu/gemm/transpose-inl.h"
 #include "cpu/scaled/tiling.h"
 #include "cpu/simd/tiles.h"
 
@@ -48,26 +50,43 @@ class PanelReader {
     return {place, values_, place.columns};
   }
 
- private:
-  static constexpr int64_t kTurnedColumns = 16;
-
-  // A column is a run of memory here, so some columns are loaded, and turned into rows in L1.
-  void read_turned(const Rectangle& place, std::byte* first) {
-    const int64_t column_bytes = matrix_.strides[1] * static_cast<int64_t>(size_of(matrix_.dtype));
-    for (int64_t begin = 0; begin < place.columns; begin += kTurnedColumns) {
-      const int64_t count = std::min(kTurnedColumns, place.columns - begin);
-      std::byte* const columns = first + begin * column_bytes;
-      load_tiles({{columns, matrix_.dtype, 1}, matrix_.strides[1], count, place.rows}, place.rows, columns_);
-      for (int64_t row = 0; row < place.rows; ++row) {
-        float* const out = values_ + row * place.columns + begin;
-        for (int64_t i = 0; i < count; ++i) out[i] = columns_[i * place.rows + row];
-      }
+  // Prefetches the panel that is read next, whose runs of memory are too short for the CPU to see them coming.
+  void prefetch(const Rectangle& place) const {
+    constexpr int64_t kCacheLine = 64;
+    const auto size = static_cast<int64_t>(size_of(matrix_.dtype));
+    const int run = is_turned(matrix_) ? 0 : 1;
+    if (matrix_.strides[run] != 1 || place.columns == 0) return;
+    const int64_t lines = run == 0 ? place.columns : place.rows, bytes = (run == 0 ? place.rows : place.columns) * size;
+    const auto* from = static_cast<const std::byte*>(matrix_.data) +
+                       (place.row * matrix_.strides[0] + place.column * matrix_.strides[1]) * size;
+    for (int64_t line = 0; line < lines; ++line, from += matrix_.strides[1 - run] * size) {
+      for (int64_t at = 0; at < bytes; at += kCacheLine) hwy::Prefetch(from + at);
+      hwy::Prefetch(from + bytes - 1);
     }
+  }
+
+ private:
+  // A column is a run of memory here: as many columns as a vector has lanes are widened and turned at a time.
+  void read_turned(const Rectangle& place, std::byte* first) {
+    try_visit_dtype(TypeList<float, Float16, BFloat16>{}, matrix_.dtype, [&]<class T>() {
+      const T* const columns = reinterpret_cast<const T*>(first);
+      const int64_t stride = matrix_.strides[1];
+      int64_t begin = 0;
+      for (; begin + kLanes <= place.columns; begin += kLanes) {
+        const T* lines[kLanes];
+        for (int64_t i = 0; i < kLanes; ++i) lines[i] = columns + (begin + i) * stride;
+        transpose_rows(lines, place.rows, place.columns, values_ + begin);
+      }
+      for (; begin < place.columns; ++begin) {
+        for (int64_t row = 0; row < place.rows; ++row) {
+          values_[row * place.columns + begin] = static_cast<float>(columns[begin * stride + row]);
+        }
+      }
+    });
   }
 
   const View& matrix_;
   alignas(64) float values_[kPanelSize];
-  alignas(64) float columns_[kTurnedColumns * kTurnedRows];
 };
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

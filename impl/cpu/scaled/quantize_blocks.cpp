@@ -33,21 +33,31 @@ class CodeWriter {
     const Rectangle& place = panel.place;
     const int64_t first = row * codes_.strides[0] + place.column;
     Code* const out = kIsPacked ? row_ : static_cast<Code*>(codes_.data) + first;
-    const float* const values = panel.at(row, place.column);
-    scales.for_each_factor(place, row, [&](int64_t column, int64_t count, float factor) {
-      apply_factor(panel.at(row, column), count, factor, divides(), scaled_ + (column - place.column));
-    });
     if (rounding_.is_stochastic) {
       draw_words(row, place.column);
-      encode_by_chance(values, scaled_, place.columns, words_ + place.column % kBlockSize, out);
+      encode_row(panel, row, scales, ByChance{words_ + place.column % kBlockSize}, out);
     } else {
-      encode_nearest(values, scaled_, place.columns, out);
+      encode_row(panel, row, scales, ToNearest(), out);
     }
     if constexpr (kIsPacked) pack_codes(row_, place.columns, static_cast<uint8_t*>(codes_.data) + first / 2);
   }
 
  private:
-  bool divides() const { return rounding_.rule == ScaleRule::kGiven || rounding_.rule == ScaleRule::kDivided; }
+  template <class Rounding>
+  void encode_row(const Panel& panel, int64_t row, const BandScales& scales, const Rounding& rounding,
+                  Code* out) const {
+    const int64_t first = panel.place.column;
+    const float* const values = panel.at(row, first);
+    const bool divides = rounding_.rule == ScaleRule::kGiven || rounding_.rule == ScaleRule::kDivided;
+    scales.for_each_factor(panel.place, row, [&](int64_t column, int64_t count, float factor) {
+      const int64_t begin = column - first;
+      if (divides) {
+        encode_under<true>(values, begin, begin + count, factor, rounding, out);
+      } else {
+        encode_under<false>(values, begin, begin + count, factor, rounding, out);
+      }
+    });
+  }
 
   // words_[i] becomes the word of the row's element column - column % kBlockSize + i.
   void draw_words(int64_t row, int64_t column) {
@@ -57,7 +67,6 @@ class CodeWriter {
 
   const CodeRounding& rounding_;
   const View& codes_;
-  alignas(64) float scaled_[kPanelColumns];
   alignas(64) Code row_[kPanelColumns];
   alignas(64) uint16_t words_[kBlockSize];
 };
@@ -71,6 +80,9 @@ class BandQuantizer {
   BandQuantizer(const View& in, const CodeRounding& rounding, const ScaledView& out)
       : in_(in), reader_(in), rule_(rounding.rule), out_(out), writer_(rounding, out.codes) {}
 
+  // Prefetches the beginning of the band that is quantized next.
+  void prefetch(const Rectangle& band) const { reader_.prefetch(panels_of(in_, band).at(0)); }
+
   // Returns the largest magnitude, or 0 if the scale is given and `wants_amax` is false. A band of one panel is read
   // once.
   uint32_t quantize(const Rectangle& band, bool wants_amax) {
@@ -80,6 +92,7 @@ class BandQuantizer {
     Panel panel;
     for (int64_t i = 0; measures && i < panels.count(); ++i) {
       panel = reader_.read(panels.at(i));
+      if (i + 1 < panels.count()) reader_.prefetch(panels.at(i + 1));
       scales.measure(panel);
     }
     scales.finish(rule_, largest_of(format_of<Code>));
@@ -106,7 +119,10 @@ uint32_t quantize_bands(const View& in, const CodeRounding& rounding, const Scal
   const auto quantize = [&]<class Code>() {
     BandQuantizer<Code> quantizer(in, rounding, out);
     uint32_t most = 0;
-    for (int64_t i = begin; i < end; ++i) most = std::max(most, quantizer.quantize(bands.at(i), wants_amax));
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + 1 < end) quantizer.prefetch(bands.at(i + 1));
+      most = std::max(most, quantizer.quantize(bands.at(i), wants_amax));
+    }
     return most;
   };
   if (out.format == NumberFormat::kE4M3) return quantize.template operator()<Float8E4M3>();

@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
+#include "cpu/scaled/hadamard-inl.h"
 #include "cpu/scaled/panel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,12 +18,16 @@ namespace halftone::cpu::HWY_NAMESPACE {
 void rotate_bands(const View& in, uint32_t signs, const View& out, const Tiling& bands, int64_t begin, int64_t end) {
   PanelReader reader(in);
   alignas(64) float values[kPanelColumns];
+  const HadamardMap map(signs);
   for (int64_t i = begin; i < end; ++i) {
+    if (i + 1 < end) reader.prefetch(bands.at(i + 1));
     const Panel panel = reader.read(bands.at(i));
     const Rectangle& place = panel.place;
     for (int64_t row = place.row; row < place.end_row(); ++row) {
-      std::copy_n(panel.at(row, place.column), place.columns, values);
-      for (int64_t j = 0; j + kHadamardSize <= place.columns; j += kHadamardSize) hadamard_block(signs, values + j);
+      const float* const from = panel.at(row, place.column);
+      int64_t j = 0;
+      for (; j + kHadamardSize <= place.columns; j += kHadamardSize) map.apply(from + j, values + j);
+      std::copy_n(from + j, place.columns - j, values + j);
       const int64_t first = row * out.shape[1] + place.column;
       std::byte* const to = static_cast<std::byte*>(out.data) + first * static_cast<int64_t>(size_of(out.dtype));
       store_tile(values, place.columns, {to, out.dtype, 1});
