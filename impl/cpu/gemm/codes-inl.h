@@ -123,6 +123,65 @@ HWY_INLINE void for_each_run(const BlockScales& scales, int along, int64_t acros
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+using CodeWords = hn::Repartition<uint16_t, FloatTag>;
+
+// Codes in 16-bit lanes as FP16 words, which are their numbers divided by kStep: half the instructions of 32-bit lanes.
+HWY_INLINE hn::Vec<CodeWords> float16_words(CodeWords d, hn::Vec<CodeWords> codes, const Float8E4M3*) {
+  const auto magnitude = hn::And(codes, hn::Set(d, 0x7f));
+  const auto sign = hn::ShiftLeft<8>(hn::And(codes, hn::Set(d, 0x80)));
+  const auto number = hn::ShiftLeft<7>(magnitude);
+  return hn::Or(sign, hn::IfThenElse(hn::Eq(magnitude, hn::Set(d, 0x7f)), hn::Set(d, 0x7e00), number));
+}
+HWY_INLINE hn::Vec<CodeWords> float16_words(CodeWords, hn::Vec<CodeWords> codes, const Float8E5M2*) {
+  return hn::ShiftLeft<8>(codes);
+}
+HWY_INLINE hn::Vec<CodeWords> float16_words(CodeWords d, hn::Vec<CodeWords> codes, const E2M1Code*) {
+  return hn::Or(hn::ShiftLeft<12>(hn::And(codes, hn::Set(d, 8))), hn::ShiftLeft<9>(hn::And(codes, hn::Set(d, 7))));
+}
+template <class Code>
+constexpr float kStep = 1.0f;
+template <>
+constexpr float kStep<Float8E4M3> = 0x1p8f;
+template <>
+constexpr float kStep<E2M1Code> = 0x1p14f;
+
+HWY_INLINE void store_pair(FloatTag d, FloatVector lower, FloatVector upper, float* out) {
+  hn::StoreU(lower, d, out);
+  hn::StoreU(upper, d, out + kLanes);
+}
+HWY_INLINE void store_pair(FloatTag d, FloatVector lower, FloatVector upper, BFloat16* out) {
+  hn::StoreU(narrow_pair(d, lower, upper), CodeWords(), &out->bits);
+}
+
+// out = codes * scale, for pairs of vectors. Returns how many codes that was.
+template <class Code, class Out>
+HWY_INLINE int64_t widen_pairs(const Code* codes, int64_t count, float scale, Out* out) {
+  const FloatTag d;
+  const CodeWords d16;
+  const FloatVector factor = hn::Set(d, scale), step = hn::Set(d, kStep<Code>);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const auto bytes = hn::LoadU(hn::Rebind<uint8_t, CodeWords>(), &codes[i].bits);
+    const auto words = float16_words(d16, hn::PromoteTo(d16, bytes), codes);
+    const FloatVector lower = widen_float16(d, hn::LowerHalf(words));
+    const FloatVector upper = widen_float16(d, hn::UpperHalf(hn::Half<CodeWords>(), words));
+    // Not with factor * step, which may overflow.
+    store_pair(d, hn::Mul(hn::Mul(lower, step), factor), hn::Mul(hn::Mul(upper, step), factor), out + i);
+  }
+  return i;
+}
+
+#else
+
+template <class Code, class Out>
+int64_t widen_pairs(const Code*, int64_t, float, Out*) {
+  return 0;
+}
+
+#endif
+
 template <class Code, class Out>
 void widen_line(const CodeBlock& block, int64_t line, int64_t at, int64_t count, Out* out) {
   alignas(64) Code buffer[kGatheredCodes];
@@ -130,6 +189,8 @@ void widen_line(const CodeBlock& block, int64_t line, int64_t at, int64_t count,
   const Code* codes = codes_of_line(block, line, at, count, buffer);
   const int64_t across = block.first[1 - block.along] + line;
   const auto widen_run = [&](int64_t begin, int64_t end, float scale) HWY_ATTR {
+    begin += widen_pairs(codes + begin, end - begin, scale, out + begin);
+    if (begin == end) return;
     const FloatVector factor = hn::Set(d, scale);
     const auto scaled = [&](FloatVector code) HWY_ATTR { return hn::Mul(code, factor); };
     for_each_vector(d, end - begin, scaled, out + begin, codes + begin);
@@ -137,10 +198,22 @@ void widen_line(const CodeBlock& block, int64_t line, int64_t at, int64_t count,
   for_each_run(*block.scales, block.along, across, block.first[block.along] + at, count, widen_run);
 }
 
+// Lines of a block are too short for the CPU to see the next ones coming.
+constexpr int64_t kPrefetchLines = 4;
+
+template <class Code>
+void prefetch_line(const CodeBlock& block, int64_t line, int64_t count) {
+  constexpr int64_t kCacheLine = 64, kCodesOfByte = std::is_same_v<Code, E2M1Code> ? 2 : 1;
+  if (line >= block.size[1 - block.along] || block.codes->strides[block.along] != 1) return;
+  const auto* bytes = static_cast<const uint8_t*>(block.codes->data) + block.offset(line, 0) / kCodesOfByte;
+  for (int64_t at = 0; at < count / kCodesOfByte; at += kCacheLine) hwy::Prefetch(bytes + at);
+}
+
 template <class Code, class Out>
 HWY_NOINLINE void widen_codes_of(const CodeBlock& block, Out* out, int64_t stride) {
   const int64_t count = block.size[block.along];
   for (int64_t line = 0; line < block.size[1 - block.along]; ++line) {
+    prefetch_line<Code>(block, line + kPrefetchLines, count);
     for (int64_t at = 0; at < count; at += kGatheredCodes) {
       widen_line<Code>(block, line, at, std::min(kGatheredCodes, count - at), out + line * stride + at);
     }

@@ -220,27 +220,55 @@ inline void scale_result(float scale, float largest, const TilePlace& place, flo
   }
 }
 
-// Multiplies sums by the tensors' factors, and by the scales of lines that hold for the whole depth.
-inline void scale_sums(const GemmArgs& args, const TilePlace& place, float* tile) {
+// True if a product of codes does more to its sums than any other product.
+inline bool scales_or_quantizes_sums(const GemmArgs& args) {
+  return args.scales.a != nullptr || args.scales.b != nullptr || scales_sums_of_a(args) || scales_sums_of_b(args) ||
+         quantizes_result(args);
+}
+
+// The f32 scale that holds for the whole depth of a row of a (dim 0) or a column of b (dim 1).
+inline float scale_of_line(const BlockScales& scales, int dim, int64_t line) {
+  const int64_t lines = dim == 0 ? scales.rows : scales.columns;
+  // A division takes as long as a row of sums.
+  const int64_t block = lines == 1 ? line : line / lines;
+  return static_cast<const float*>(scales.data)[block * scales.strides[dim]];
+}
+
+// Multiplies sums by the tensors' factors, and by the scales of lines that hold for the whole depth. Row r of the
+// results goes to out + r * stride, in whole vectors.
+inline void scale_sums(const GemmArgs& args, const TilePlace& place, const float* tile, int64_t stride, float* out) {
   const FloatTag d;
-  const BlockScales rows = scales_sums_of_a(args) ? args.a_blocks : BlockScales();
-  const BlockScales columns = scales_sums_of_b(args) ? args.b_blocks : BlockScales();
+  const bool has_rows = scales_sums_of_a(args), has_columns = scales_sums_of_b(args);
   alignas(64) float of_columns[kTileColumns] = {};
-  for (int64_t i = 0; i < place.columns; ++i) of_columns[i] = scale_at(columns, 0, place.column + i);
+  for (int64_t i = 0; has_columns && i < place.columns; ++i) {
+    of_columns[i] = scale_of_line(args.b_blocks, 1, place.column + i);
+  }
   const float of_tensors = factor(args.scales.a) * factor(args.scales.b);
-  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns) {
-    const FloatVector of_row = hn::Set(d, of_tensors * scale_at(rows, place.row + r, 0));
-    for (int64_t i = 0; i < kTileColumns; i += kLanes) {
-      const FloatVector sum = hn::Mul(hn::LoadU(d, tile + i), of_row);
-      hn::StoreU(hn::Mul(sum, hn::Load(d, of_columns + i)), d, tile + i);
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns, out += stride) {
+    const float of_row = has_rows ? of_tensors * scale_of_line(args.a_blocks, 0, place.row + r) : of_tensors;
+    for (int64_t i = 0; i < place.columns; i += kLanes) {
+      const FloatVector sum = hn::Mul(hn::LoadU(d, tile + i), hn::Set(d, of_row));
+      hn::StoreU(has_columns ? hn::Mul(sum, hn::Load(d, of_columns + i)) : sum, d, out + i);
     }
   }
+}
+
+// True where scaled sums are c, as they are in a gradient of weights.
+inline bool stores_scaled_sums(const GemmArgs& args, const TilePlace& place) {
+  return args.c.dtype == DType::kF32 && args.c.strides[1] == 1 && place.columns % kLanes == 0 &&
+         args.bias.data == nullptr && args.residual.data == nullptr && args.sum.data == nullptr &&
+         args.activation == GemmActivation::kNone && args.store == Store::kWrite && !quantizes_result(args);
 }
 
 // The tile's part of c, as GemmArgs says. Returns the largest magnitude before the result's scale, where it is asked
 // for.
 inline uint32_t finish_scaled_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
-  scale_sums(args, place, tile);
+  if (stores_scaled_sums(args, place)) {
+    float* const out = static_cast<float*>(args.c.data) + place.row * args.c.strides[0] + place.column;
+    scale_sums(args, place, tile, args.c.strides[0], out);
+    return 0;
+  }
+  scale_sums(args, place, tile, kTileColumns, tile);
   if (!quantizes_result(args)) {
     finish_tile(args, place, tile);
     return 0;

@@ -312,7 +312,7 @@ class Product {
   float* private_;
   const BlockScales scales_of_a_ = code_scales_of_a(args_);
   const BlockScales scales_of_b_ = code_scales_of_b(args_);
-  const bool is_scaled_ = is_codes(args_.a) || is_codes(args_.b);
+  const bool is_scaled_ = (is_codes(args_.a) || is_codes(args_.b)) && scales_or_quantizes_sums(args_);
   std::atomic<uint32_t> most_{0};  // the largest magnitude of a scaled product so far
 };
 
