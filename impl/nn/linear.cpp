@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "nn/init.h"
 #include "nn/part_copies.h"
+#include "ops/dispatch/autocast.h"
 #include "ops/matmul/layer_codes.h"
 #include "ops/ops.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda_device.h"
+#include "ops/elementwise/saved_relu.h"
 #include "room_fixture.h"
 
 namespace halftone {
@@ -107,6 +108,16 @@ TEST_F(ScaledOnCuda, UseAGivenScaleAndNoteTheLargestMagnitude) {
   const Scaled expected = ops::to_scaled(x, here), scaled = ops::to_scaled(moved_to(cuda, x), there);
   EXPECT_EQ(bytes_of(scaled.codes), bytes_of(expected.codes));
   EXPECT_EQ(bytes_of(there.amax), bytes_of(here.amax));
+}
+
+TEST_F(ScaledOnCuda, KeepTheBitsOfRelu) {
+  ContextDevice& cuda = cuda_device(context());
+  for (const int64_t count : {1, 9, 1000}) {
+    const Tensor x = numbers({count}, DType::kBF16), gradient = full(device(), DType::kF32, {count}, 1.5);
+    const SavedRelu here("relu", x, /*in_bits=*/true), there("relu", moved_to(cuda, x), /*in_bits=*/true);
+    EXPECT_EQ(bytes_of(there.gradient("relu", moved_to(cuda, gradient), DType::kBF16)),
+              bytes_of(here.gradient("relu", gradient, DType::kBF16)));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "autograd/parameter.h"
 #include "autograd/weights/weights.h"
+#include "instruction_sets.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/ops.h"
 #include "ops/scaled/recipe_scales.h"
@@ -256,6 +257,28 @@ TEST_F(RecipeTest, BackwardKeepsTheCodesOfTheInput) {
   EXPECT_LE(kept_by({.kind = RecipeKind::kBlock, .gradient_format = kE4M3}), 1.04);
   EXPECT_LE(kept_by({.kind = RecipeKind::kMxfp8, .gradient_format = kE4M3}), 1.04);
   EXPECT_LE(kept_by({.kind = RecipeKind::kNvfp4, .gradient_format = kE4M3}), 0.57);
+}
+
+// Backward gets the gradient that the result itself would give, also of NaN and of results that end within a byte.
+TEST_F(RecipeTest, ReluPassesItsGradientByBits) {
+  for_each_instruction_set([&] {
+    for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32}) {
+      for (const int64_t count : {0, 1, 8, 9, 300, 70001}) {
+        Values of_x = spread(count, 1);
+        for (size_t i = 0; i < of_x.size(); i += 5) of_x[i] = i % 2 == 0 ? 0 : double(NAN);
+        const Tensor gradient = tensor({count}, spread(count, 3), dtype);
+        const auto gradient_of_relu = [&] {
+          const Tensor x = leaf({count}, of_x, dtype);
+          run_backward(ops::relu(x), gradient, false);
+          return grad(x);
+        };
+        scope().autocast = nullptr;
+        const Values expected = gradient_of_relu();
+        begin({.kind = RecipeKind::kCurrent, .gradient_format = kE5M2});
+        EXPECT_EQ(gradient_of_relu(), expected) << name_of(dtype) << count;
+      }
+    }
+  });
 }
 
 TEST_F(RecipeTest, HoldsForOperationsThatThePolicyCasts) {

@@ -10,7 +10,8 @@
  *
  * - Each product reads codes along the dimension that it sums over: an input is coded along its features for forward
  *   and along its rows for the weight's gradient. Layouts of whole tensors and of squares are coded once.
- * - Backward keeps the codes of the input, not the input. activation_linear keeps the argument of the activation.
+ * - Backward keeps the codes of the input, not the input. Of relu it keeps one bit for each element. Of other
+ *   activations it keeps the argument, as without a recipe; so does activation_linear.
  * - Codes of a parameter's weights are made from its copy in the policy's dtype, once after each update, and kept. They
  *   are not kept of frozen parameters and of those that ranks share (fsdp.h).
  *

@@ -1,4 +1,5 @@
-// Kernels of scaled tensors: codes with a scale for each block. backend/formula/scaling.h has the formulas.
+// Kernels of scaled tensors: codes with a scale for each block, and what low-precision recipes keep beside them.
+// backend/formula/scaling.h has the formulas.
 // kernels.h gives the rules for every entry.
 #pragma once
 
@@ -65,14 +66,22 @@ struct ScaledKernels {
   // out (a float, contiguous) = the values: code times block scale in FP32, which is exact but for subnormal numbers,
   // then times the tensor's scale, each rounded once.
   Status (*dequantize_blocks)(Stream&, const ScaledView& in, const View& out) noexcept;
+  // All that relu's backward needs of its result x, in one bit for each element: bits (u8 [ceil(n / 8)]) = 1 in bit
+  // i % 8 of byte i / 8 unless element i of x is 0 or less, so of NaN, too. Bits behind the last element are 0. x: f32,
+  // f16 or bf16. Both are contiguous.
+  Status (*relu_bits)(Stream&, const View& x, const View& bits) noexcept;
+  // out = grad_output where the bit is 1, else 0. Both: f32, f16 or bf16, contiguous.
+  Status (*relu_backward_of_bits)(Stream&, const View& grad_output, const View& bits, const View& out) noexcept;
 };
 
 // All entries (backend/kernels/entry.h).
-#define HALFTONE_SCALED_ENTRIES(X)  \
-  X(ScaledKernels, tensor_scale)    \
-  X(ScaledKernels, quantize_blocks) \
-  X(ScaledKernels, rotate_blocks)   \
-  X(ScaledKernels, advance_history) \
-  X(ScaledKernels, dequantize_blocks)
+#define HALFTONE_SCALED_ENTRIES(X)    \
+  X(ScaledKernels, tensor_scale)      \
+  X(ScaledKernels, quantize_blocks)   \
+  X(ScaledKernels, rotate_blocks)     \
+  X(ScaledKernels, advance_history)   \
+  X(ScaledKernels, dequantize_blocks) \
+  X(ScaledKernels, relu_bits)         \
+  X(ScaledKernels, relu_backward_of_bits)
 
 }  // namespace halftone

@@ -222,6 +222,38 @@ Status dequantize_blocks(Stream& stream, const ScaledView& in, const View& out) 
   return generate<float>(stream, Value{in, out.shape[1]}, out);
 }
 
+// The byte of the elements from 8 i on.
+struct ReluBits {
+  Elements x;
+  int64_t count;
+
+  HALFTONE_DEVICE int64_t operator()(int64_t i) const {
+    int64_t byte = 0;
+    for (int64_t k = 0; k < 8 && 8 * i + k < count; ++k) {
+      byte |= load<float>(x, 8 * i + k) <= 0 ? 0 : int64_t{1} << k;
+    }
+    return byte;
+  }
+};
+
+Status relu_bits(Stream& stream, const View& x, const View& bits) noexcept {
+  return generate<int64_t>(stream, ReluBits{elements_of(x), x.numel()}, bits);
+}
+
+struct ReluBackwardOfBits {
+  Elements grad_output;
+  const uint8_t* bits;
+
+  HALFTONE_DEVICE float operator()(int64_t i) const {
+    return (bits[i / 8] >> (i % 8) & 1) != 0 ? load<float>(grad_output, i) : 0.0f;
+  }
+};
+
+Status relu_backward_of_bits(Stream& stream, const View& grad_output, const View& bits, const View& out) noexcept {
+  const ReluBackwardOfBits passed = {elements_of(grad_output), static_cast<const uint8_t*>(bits.data)};
+  return generate<float>(stream, passed, out);
+}
+
 }  // namespace
 
 const ScaledKernels kScaledKernels = {HALFTONE_SCALED_ENTRIES(HALFTONE_ENTRY_ROW)};

@@ -43,6 +43,13 @@ DType autocast_operand_dtype(Op op, DType own, DType widest) {
   return own;
 }
 
+const Recipe* recipe_in_force(Op op, DType dtype) noexcept {
+  if (!under_autocast() || !is_cast_by_autocast(dtype)) return nullptr;
+  const AutocastPolicy& policy = *scope().autocast;
+  if (policy.get(op) != AutocastClass::kLow) return nullptr;
+  return scope().recipe != nullptr ? scope().recipe->recipe.get() : policy.recipe();
+}
+
 void autocast_changed(Op op, std::span<const Tensor* const> given, std::span<Tensor> cast) {
   DType widest = DType::kF16;
   bool any = false;

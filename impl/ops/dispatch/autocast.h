@@ -70,6 +70,10 @@ constexpr bool is_cast_by_autocast(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
+// The recipe in force for an operation on operands of this dtype; null for none. Autocast does not change f64, and so
+// no recipe does.
+const Recipe* recipe_in_force(Op op, DType dtype) noexcept;
+
 // For each given tensor whose dtype the current policy changes for `op`, the cast tensor; the others stay undefined.
 void autocast_changed(Op op, std::span<const Tensor* const> given, std::span<Tensor> cast);
 

@@ -2,6 +2,7 @@
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/saved_relu.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -10,16 +11,12 @@ namespace halftone::ops {
 namespace {
 
 struct ReluBackward final : Node {
-  SavedTensor result;  // positive exactly where the input was; the input need not stay alive
+  SavedRelu result;  // the input need not stay alive
   DType dtype;
 
   const char* name() const noexcept override { return "relu"; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    const Tensor& forward = result.unpack();
-    Tensor grad = empty(forward.device(), dtype, forward.shape());
-    launch("relu", forward.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kReluBackward,
-           grads[0].view(), forward.view(), grad.view());
-    inputs.set(0, grad);
+    inputs.set(0, result.gradient(name(), grads[0], dtype));
   }
   void release_saved() noexcept override { result.reset(); }
 };
@@ -33,7 +30,7 @@ Tensor relu(const Tensor& input) {
   launch("relu", x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(),
          result.view());
   if (auto* node = record<ReluBackward>(result, {&x})) {
-    node->result = SavedTensor(result.detach());
+    node->result = SavedRelu("relu", result, recipe_in_force(Op::kLinear, dtype) != nullptr);
     node->dtype = x.dtype();
   }
   return result;

@@ -76,13 +76,6 @@ void require_same_scales(const LayerRecipe& recipe) {
 
 }  // namespace
 
-const Recipe* recipe_in_force(Op op, DType dtype) noexcept {
-  if (!under_autocast() || !is_cast_by_autocast(dtype)) return nullptr;
-  const AutocastPolicy& policy = *scope().autocast;
-  if (policy.get(op) != AutocastClass::kLow) return nullptr;
-  return scope().recipe != nullptr ? scope().recipe->recipe.get() : policy.recipe();
-}
-
 ops::Scaled codes_along_columns(const LayerRecipe& recipe, const Tensor& matrix, const ops::ScaleOptions& scales,
                                 const ops::Scaled& along_rows) {
   if (ops::has_square_blocks(scales.layout)) return ops::transposed(along_rows);

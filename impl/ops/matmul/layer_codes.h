@@ -12,10 +12,6 @@
 
 namespace halftone {
 
-// The recipe in force for an operation on operands of this dtype; null for none. Autocast does not change f64, and so
-// no recipe does.
-const Recipe* recipe_in_force(Op op, DType dtype) noexcept;
-
 // A recipe as backward of a layer keeps it.
 struct LayerRecipe {
   Ref<const Recipe> recipe = {};       // null: the layer multiplies its operands themselves

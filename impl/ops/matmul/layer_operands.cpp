@@ -4,6 +4,7 @@
 
 #include "autograd/recompute.h"
 #include "autograd/scope.h"
+#include "ops/dispatch/autocast.h"
 #include "ops/gemm/gemm.h"
 #include "ops/matmul/layer.h"
 #include "ops/scaled/product.h"

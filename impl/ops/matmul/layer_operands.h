@@ -13,6 +13,8 @@ class LayerOperands {
   // `records`: the forward keeps something for backward. REQUIRES: input [..., in] and weight [out, in] outlive this.
   LayerOperands(Op op, const Tensor& input, const Tensor& weight, bool records);
 
+  bool are_codes() const noexcept { return codes_ != nullptr; }
+
   // For backward; with a key of their own for each call. save() REQUIRES: input [rows, in]. The second is null without
   // a recipe.
   SavedLayer save() const;

@@ -5,6 +5,7 @@
 
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
+#include "ops/elementwise/saved_relu.h"
 #include "ops/gemm/gemm.h"
 #include "ops/matmul/gemm_activation.h"
 #include "ops/matmul/layer.h"
@@ -20,19 +21,28 @@ bool needs_sum(GemmActivation activation) { return activation != GemmActivation:
 
 struct LinearActivationBackward final : Node {
   SavedLayer layer;
-  SavedTensor argument;  // the sums, or the result of relu
+  SavedTensor argument;  // the sums; not of relu
+  SavedRelu relu;
+  DType dtype;  // of the sums
   GemmActivation activation;
 
   const char* name() const noexcept override { return "linear_activation"; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    const Tensor& x = argument.unpack();
-    Tensor grad_sum = empty_like(x);
-    multiply_by_slope(name(), activation, grads[0], x, grad_sum);
-    layer.backward(name(), grad_sum, inputs);
+    layer.backward(name(), grad_sum(grads[0]), inputs);
   }
   void release_saved() noexcept override {
     layer.reset();
     argument.reset();
+    relu.reset();
+  }
+
+ private:
+  Tensor grad_sum(const Tensor& grad) const {
+    if (!needs_sum(activation)) return relu.gradient(name(), grad, dtype);
+    const Tensor& x = argument.unpack();
+    Tensor result = empty_like(x);
+    multiply_by_slope(name(), activation, grad, x, result);
+    return result;
   }
 };
 
@@ -61,7 +71,12 @@ Tensor linear_activation(const Tensor& given_input, const Tensor& given_weight, 
   if (auto* node = record<LinearActivationBackward>(result, {&input, &weight, &bias})) {
     node->layer = std::move(saved);
     node->layer.set_operands(input.shape(), bias);
-    node->argument = SavedTensor(sum.defined() ? sum : result.detach());
+    if (sum.defined()) {
+      node->argument = SavedTensor(sum);
+    } else {
+      node->relu = SavedRelu("linear_activation", result, operands.are_codes());
+    }
+    node->dtype = result.dtype();
     node->activation = activation;
   }
   return result;
