@@ -1,5 +1,6 @@
 // Recipes of modules: which one holds, delayed scaling with its history, and recomputation under a recipe.
 // tests/ops/recipe_test.cpp has the products.
+#include "nn/activations.h"
 #include "nn/linear.h"
 #include "nn/own_recipe.h"
 #include "nn/part_copies.h"
@@ -156,6 +157,34 @@ TEST_F(ModuleRecipe, HistoriesAreBuffersThatACopyHasForItself) {
   EXPECT_NE(buffer(*copy, "amax_history"), history);
   set_own_recipes(*layer, {}, make_ref<Recipe>(kDelayed));
   EXPECT_EQ(buffer(*layer, "amax_history"), history) << "of the same length";
+}
+
+// Backward of linear layers and relus keeps codes with their scales, and one bit for each element of a relu.
+TEST_F(ModuleRecipe, AnMlpKeepsCodesAndBits) {
+  constexpr int64_t kRows = 128, kIn = 256, kHidden = 512, kOut = 16;
+  const auto kept_by = [&](RecipeKind kind) {
+    const bool has_recipe = kind != RecipeKind{};
+    policy_.set_recipe(
+        has_recipe ? make_ref<Recipe>(RecipeOptions{.kind = kind, .gradient_format = NumberFormat::kE4M3}) : nullptr);
+    const Ref<Sequential> model = make_ref<Sequential>(std::vector<Ref<Module>>{
+        linear(kIn, kHidden), make_ref<Relu>(), linear(kHidden, kHidden), make_ref<Relu>(), linear(kHidden, kOut)});
+    const Tensor x = full(device(), DType::kF32, {kRows, kIn}, 0.5);
+    const auto activations = [&] {
+      return device().allocator->stats().by_category[static_cast<int>(Category::kActivations)];
+    };
+    const int64_t before = activations();
+    const Tensor y = model->run(x);
+    return activations() - before - y.numel() * 2;
+  };
+  constexpr int64_t kElements = kRows * (kIn + 2 * kHidden), kBits = kRows * 2 * kHidden / 8;
+  constexpr int64_t kScales = 3 * 4;  // of whole tensors
+  const int64_t bf16 = kept_by(RecipeKind{});
+  EXPECT_EQ(bf16, 2 * kElements);
+  EXPECT_EQ(kept_by(RecipeKind::kCurrent), kElements + kScales + kBits);
+  EXPECT_EQ(kept_by(RecipeKind::kBlock), kElements + kElements / 128 * 4 + kBits);
+  EXPECT_EQ(kept_by(RecipeKind::kMxfp8), kElements + kElements / 32 + kBits);
+  EXPECT_EQ(kept_by(RecipeKind::kNvfp4), kElements / 2 + kElements / 16 + kScales + kBits);
+  EXPECT_LE(static_cast<double>(kept_by(RecipeKind::kMxfp8)), 0.6 * static_cast<double>(bf16)) << "the largest";
 }
 
 // Two equal models, of which one recomputes its layers, give equal gradients.

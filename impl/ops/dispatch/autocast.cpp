@@ -25,7 +25,10 @@ Tensor autocast_read(const Tensor& tensor, DType dtype) {
     return parameter->leaf_in(dtype);
   }
   count(&AutocastPolicy::CastBytes::tensors);
-  return ops::cast(tensor, dtype);
+  const Tensor made = ops::cast(tensor, dtype);
+  // An operation may keep it for backward.
+  if (scope().grad_enabled) made.storage()->set_category(Category::kActivations);
+  return made;
 }
 
 DType autocast_operand_dtype(Op op, DType own, DType widest) {

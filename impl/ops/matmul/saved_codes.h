@@ -14,6 +14,9 @@ class SavedCodes {
   explicit SavedCodes(const ops::Scaled& scaled)
       : form_(scaled), codes_(scaled.codes), scales_(scaled.scales), has_tensor_scale_(scaled.tensor_scale.defined()) {
     if (has_tensor_scale_) tensor_scale_ = SavedTensor(scaled.tensor_scale);
+    for (const Tensor* kept : {&scaled.codes, &scaled.scales, &scaled.tensor_scale}) {
+      if (kept->defined()) kept->storage()->set_category(Category::kActivations);
+    }
     form_.codes = form_.scales = form_.tensor_scale = Tensor();
   }
 
