@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "backend/formula/block_scale.h"
 #include "backend/formula/quantization.h"
 #include "backend/geometry/gemm_operands.h"
 #include "backend/kernels/gemm.h"

@@ -120,7 +120,8 @@ uint32_t quantize_bands(const View& in, const CodeRounding& rounding, const Scal
     BandQuantizer<Code> quantizer(in, rounding, out);
     uint32_t most = 0;
     for (int64_t i = begin; i < end; ++i) {
-      if (i + 1 < end) quantizer.prefetch(bands.at(i + 1));
+      // Often this thread takes the band behind the last one, too.
+      if (i + 1 < bands.count()) quantizer.prefetch(bands.at(i + 1));
       most = std::max(most, quantizer.quantize(bands.at(i), wants_amax));
     }
     return most;

@@ -20,7 +20,7 @@ void rotate_bands(const View& in, uint32_t signs, const View& out, const Tiling&
   alignas(64) float values[kPanelColumns];
   const HadamardMap map(signs);
   for (int64_t i = begin; i < end; ++i) {
-    if (i + 1 < end) reader.prefetch(bands.at(i + 1));
+    if (i + 1 < bands.count()) reader.prefetch(bands.at(i + 1));
     const Panel panel = reader.read(bands.at(i));
     const Rectangle& place = panel.place;
     for (int64_t row = place.row; row < place.end_row(); ++row) {
