@@ -127,7 +127,9 @@ HALFTONE_HOST_DEVICE inline F round_to_format(F value, const FormatGrid<F>& grid
 
   const Word words[] = {grid.words[0], grid.words[1]};
   const Word word = (sign != 0 ? words[1] : words[0]) | Word{random} << (Grid::kWordBits - 32);
-  const Word addend = ((word >> 1) >> (kMostShift - shift)) + ((significand >> shift) & grid.is_nearest);
+  // A number of which no bit is missing has no tie.
+  const Word is_tie_odd = shift != 0 ? (significand >> shift) & grid.is_nearest : Word{0};
+  const Word addend = ((word >> 1) >> (kMostShift - shift)) + is_tie_odd;
   const Word kept = ((magnitude + addend) >> shift) << shift;
   // Used below the smallest subnormal number alone, where the quotient is 0 or 1.
   const Word tiny = ((significand + addend) >> shift) * grid.step;

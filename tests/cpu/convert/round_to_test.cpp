@@ -70,6 +70,24 @@ TEST(RoundTo, AgreesWithTheConversionOfEachFormat) {
   expect_conversion(NumberFormat::kE4M3, non_finite, to_infinity);
 }
 
+// A format of FP32's digits changes FP32 numbers below its smallest normal number alone.
+TEST(RoundTo, KeepsNumbersOfWhichNoDigitIsMissing) {
+  const HostTensor in = numbers();
+  const FormatRounding few_exponents = {.format = ieee_format(5, 23), .overflow = Overflow::kNonFinite};
+  for_each_instruction_set([&] {
+    const HostTensor same = rounded_tensor(in, {.format = ieee_format(8, 23), .overflow = Overflow::kNonFinite});
+    const HostTensor rounded = rounded_tensor(in, few_exponents);
+    for (int64_t i = 0; i < in.numel(); ++i) {
+      const double value = in.get(i);
+      if (std::isnan(value)) continue;
+      ASSERT_EQ(same.get(i), value);
+      if (std::fabs(value) >= 0x1p16) continue;
+      const double whole = std::nearbyint(value * 0x1p37);
+      ASSERT_EQ(rounded.get(i), std::fabs(value) < 0x1p-14 ? whole * 0x1p-37 : value);
+    }
+  });
+}
+
 // A double is rounded once: just above a tie of FP16 it goes up, where FP32 between would make it the tie.
 TEST(RoundTo, RoundsDoubleOnce) {
   HostTensor in(DType::kF64, {4});
