@@ -26,7 +26,7 @@ ARROWS = {
     "data": ("tensor",),
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
-    "analysis": ("core",),
+    "analysis": ("backend",),
     "trainer": ("nn", "optim", "comm", "checkpoint", "data"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
@@ -43,7 +43,8 @@ SEAM = ("impl/backend/device.h", "impl/backend/plugin.h", "impl/comm/group/proce
         "impl/comm/store.h", "impl/comm/group/work.h")
 SEAM_HEADERS = ("cstddef", "cstdint")
 # Folders that stand where a user stands: they see halftone/... and their own files.
-OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples", "tests/package", "tests/bindings")
+OUTSIDE = ("samples", "tools/halftone_analyze", "bindings", "tests/capi", "tests/vectors", "tests/samples",
+           "tests/package", "tests/bindings")
 # The two places that know which backends a build has, and the rooms that they alone may see.
 REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/group/registry.cpp")
 BACKENDS = ("cpu", "cuda")

@@ -71,7 +71,7 @@ class Layers(PlantedFault):
 
     def test_an_arrow_that_no_file_uses_is_found(self):
         shutil.rmtree(self.root / "impl/analysis")
-        self.assert_fault("analysis -> core: no file uses this arrow")
+        self.assert_fault("analysis -> backend: no file uses this arrow")
 
     def test_an_interface_of_plugins_may_not_see_containers(self):
         self.assert_include_fault("impl/comm/group/work.h", "<vector>", "plugins implement this interface")
