@@ -30,7 +30,9 @@ typedef enum htone_format {
   HTONE_FORMAT_E5M2 = 5, /**< 5, 2: 57344; OCP's E5M2, f8e5m2 */
   HTONE_FORMAT_E2M1 = 6, /**< 2, 1: 6; finite numbers alone. OCP's FP4, of MXFP4 and NVFP4 */
   HTONE_FORMAT_CUSTOM =
-      7, /**< exponent_bits and mantissa_bits of the options, with infinities and NaN as in IEEE 754 */
+      7,                /**< exponent_bits and mantissa_bits of the options, with infinities and NaN as in IEEE 754 */
+  HTONE_FORMAT_F32 = 8, /**< 8, 23: about 3.40e38; IEEE 754 binary32 */
+  HTONE_FORMAT_F64 = 9, /**< 11, 52: about 1.80e308; IEEE 754 binary64 */
   HTONE_FORMAT_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_format;
 
@@ -61,7 +63,7 @@ typedef struct htone_round_options {
   htone_overflow overflow; /**< default HTONE_OVERFLOW_SATURATE */
   int32_t exponent_bits;   /**< of HTONE_FORMAT_CUSTOM, 2 to 8; default 8 */
   int32_t mantissa_bits;   /**< of HTONE_FORMAT_CUSTOM, 0 to 23, without the leading 1; default 10 */
-  uint32_t reserved;        /**< 0 */
+  uint32_t reserved;       /**< 0 */
   uint64_t seed;           /**< of HTONE_ROUNDING_STOCHASTIC: a seed and a sequence always give the same random words;
                                 default 0 */
   uint64_t sequence;       /**< the number of the call, such as a step: each sequence has other words; default 0 */
@@ -85,7 +87,7 @@ HTONE_EXPORT htone_status htone_round_options_init(htone_round_options* options)
  *
  * @param[in] input any shape, float; borrowed. Its dtype must hold every number of the format, or the format every
  *   number of the dtype, which then stays unchanged: f64 and f32 have all formats, f16 all but BF16, and bf16 all but
- *   F16, of those with a name.
+ *   F16, of those with a name. A tensor of f64 has an f32's numbers after HTONE_FORMAT_F32.
  * @param[in] format the format.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out shape and dtype of input; owned by the caller.

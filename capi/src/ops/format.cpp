@@ -2,6 +2,7 @@
 
 #include "base/call.h"
 #include "ops/format/round_to.h"
+#include "ops/format_arguments.h"
 #include "tensor/handles.h"
 
 using namespace halftone;
@@ -21,19 +22,27 @@ void require_between(const char* field, int64_t value, int64_t first, int64_t la
 }
 
 FormatBits format_bits(htone_format format, const htone_round_options& settings) {
+  if (format != HTONE_FORMAT_CUSTOM) return named_format(format);
+  require_between("exponent_bits", settings.exponent_bits, 2, 8);
+  require_between("mantissa_bits", settings.mantissa_bits, 0, 23);
+  return ieee_format(settings.exponent_bits, settings.mantissa_bits);
+}
+
+}  // namespace
+
+FormatBits capi::named_format(htone_format format) {
+  if (format < HTONE_FORMAT_F16 || format > HTONE_FORMAT_F64) {
+    fail(Code::kInvalidArgument, "format", "format=%d is outside [%d, %d]", format, HTONE_FORMAT_F16, HTONE_FORMAT_F64);
+  }
   if (format == HTONE_FORMAT_CUSTOM) {
-    require_between("exponent_bits", settings.exponent_bits, 2, 8);
-    require_between("mantissa_bits", settings.mantissa_bits, 0, 23);
-    return ieee_format(settings.exponent_bits, settings.mantissa_bits);
+    fail(Code::kInvalidArgument, "format", "format=%d is HTONE_FORMAT_CUSTOM, expected a format with a name", format);
   }
-  if (format < HTONE_FORMAT_F16 || format > HTONE_FORMAT_CUSTOM) {
-    fail(Code::kInvalidArgument, "format", "format=%d is outside [%d, %d]", format, HTONE_FORMAT_F16,
-         HTONE_FORMAT_CUSTOM);
-  }
+  if (format == HTONE_FORMAT_F32) return ieee_format(8, 23);
+  if (format == HTONE_FORMAT_F64) return ieee_format(11, 52);
   return bits_of(static_cast<NumberFormat>(format));
 }
 
-FormatRounding format_rounding(htone_format format, const htone_round_options* options) {
+FormatRounding capi::format_rounding(htone_format format, const htone_round_options* options) {
   const htone_round_options settings = options_or_default(options, htone_round_options(HTONE_ROUND_OPTIONS_INIT));
   require_between("rounding", settings.rounding, HTONE_ROUNDING_NEAREST_EVEN, HTONE_ROUNDING_STOCHASTIC);
   require_between("overflow", settings.overflow, HTONE_OVERFLOW_SATURATE, HTONE_OVERFLOW_NON_FINITE);
@@ -42,8 +51,6 @@ FormatRounding format_rounding(htone_format format, const htone_round_options* o
           .overflow = settings.overflow == HTONE_OVERFLOW_SATURATE ? Overflow::kSaturate : Overflow::kNonFinite,
           .key = {.seed = settings.seed, .sequence = settings.sequence}};
 }
-
-}  // namespace
 
 htone_status htone_round_to(htone_tensor* input, htone_format format, const htone_round_options* options,
                             htone_tensor** out) {

@@ -20,6 +20,11 @@ bool is_part_of(const FormatBits& a, const FormatBits& b) {
          a.step_exponent() >= b.step_exponent();
 }
 
+// Kernels compute f32, f16 and bf16 in FP32, and cannot round to a format that has more digits. Each number of such a
+// dtype, an infinity as well, is then a result.
+constexpr FormatRounding kUnchanged = {.format = ieee_format(8, 23), .overflow = Overflow::kNonFinite};
+bool is_within_float(const FormatBits& format) { return is_part_of(format, kUnchanged.format); }
+
 // A format that holds every number of the dtype changes none. A format of the dtype's own numbers is rounded to.
 // Another one has results that the dtype would have to round again.
 void require_result(const FormatBits& format, DType dtype) {
@@ -36,7 +41,9 @@ Tensor round_to(const Tensor& input, const FormatRounding& rule) {
   require_float(input, "input");
   require_result(rule.format, input.dtype());
   Tensor result = empty(input.device(), input.dtype(), input.shape());
-  launch("round_to", input.device(), &Kernels::convert, &ConvertKernels::round_to, input.view(), rule, result.view());
+  const FormatRounding kernel_rule = is_within_float(rule.format) || input.dtype() == DType::kF64 ? rule : kUnchanged;
+  launch("round_to", input.device(), &Kernels::convert, &ConvertKernels::round_to, input.view(), kernel_rule,
+         result.view());
   return result;
 }
 

@@ -45,12 +45,25 @@ static void a_dtype_must_hold_the_format_or_lie_in_it(void** state) {
   assert_refuses(htone_round_to(make_ramp(HTONE_I32, 1, 1), HTONE_FORMAT_F16, NULL, &out), DTYPE_MISMATCH, "i32");
 }
 
+static void a_format_with_more_digits_changes_no_number(void** state) {
+  (void)state;
+  htone_tensor* x = make_tensor(HTONE_F32, (const double[]){0.1, -INFINITY, NAN, 0x1p-149}, 1, 4);
+  assert_ok(htone_round_to(x, HTONE_FORMAT_F64, NULL, &out));
+  assert_values(keep_tensor(out), 0, (float)0.1, -INFINITY, NAN, 0x1p-149);
+  htone_tensor* wide = make_tensor(HTONE_F64, (const double[]){0.1, 1e300, 0x1p-150}, 1, 3);
+  assert_ok(htone_round_to(wide, HTONE_FORMAT_F64, NULL, &out));
+  assert_values(keep_tensor(out), 0, 0.1, 1e300, 0x1p-150);
+  assert_ok(htone_round_to(wide, HTONE_FORMAT_F32, NULL, &out));
+  assert_values(keep_tensor(out), 0, (float)0.1, 0x1.fffffep127, 0);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_defaults_round_to_nearest_and_saturate),
       cmocka_unit_test(a_format_of_ones_own_has_its_bits),
       cmocka_unit_test(the_result_needs_no_gradient),
       cmocka_unit_test(a_dtype_must_hold_the_format_or_lie_in_it),
+      cmocka_unit_test(a_format_with_more_digits_changes_no_number),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
