@@ -22,6 +22,7 @@
 #include "halftone/activation.h"
 #include "halftone/advice.h"
 #include "halftone/amp.h"
+#include "halftone/analysis.h"
 #include "halftone/arithmetic.h"
 #include "halftone/attention.h"
 #include "halftone/autograd.h"

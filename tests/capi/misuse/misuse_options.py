@@ -270,4 +270,5 @@ FIELDS = {
 # Result structures whose struct_size the caller sets.
 RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
                      "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_optimizer_options",
-                     "htone_group_counters", "htone_launch", "htone_link_cost")
+                     "htone_group_counters", "htone_launch", "htone_link_cost", "htone_format_info",
+                     "htone_rounding_errors")

@@ -1,4 +1,5 @@
-/* Operations that compute several in one: linear layers with an activation, and attention; roundings. */
+/* Operations that compute several in one: linear layers with an activation, and attention; roundings and sums in
+ * formats. */
 #include "calls.h"
 
 htone_status call_layer(Machine* machine) {
@@ -24,8 +25,12 @@ htone_status call_attention(Machine* machine) {
 }
 
 htone_status call_round(Machine* machine) {
+  double sum;
+  htone_format_info info = HTONE_FORMAT_INFO_INIT;
+  htone_rounding_errors errors = HTONE_ROUNDING_ERRORS_INIT;
+  const uint8_t choice = byte(machine) % 4;
   htone_tensor* input = tensor_in(machine);
-  const htone_format format = (htone_format)(byte(machine) % 9);
+  const htone_format format = (htone_format)(byte(machine) % 11);
   htone_round_options options;
   const htone_status status = htone_round_options_init(&options);
   if (status != HTONE_OK) return status;
@@ -36,5 +41,8 @@ htone_status call_round(Machine* machine) {
     options.mantissa_bits = byte(machine) % 25;
     options.seed = byte(machine);
   }
+  if (choice == 0) return htone_sum_in(input, format, (htone_sum_method)(byte(machine) % 7), &sum);
+  if (choice == 1) return htone_analyze_rounding(input, format, &options, &errors);
+  if (choice == 2) return htone_format_describe(format, &options, &info);
   return htone_round_to(input, format, &options, &machine->made[0]);
 }
