@@ -27,6 +27,7 @@ COMMENT = re.compile(r"\s+#.*$")
 FASHION = "$build/samples/train_fashion_mnist --data data"
 GPT = "$build/samples/train_gpt"
 LAUNCHER = "$build/tools/halftone_run/halftone-run"
+ANALYZER = "$build/tools/halftone_analyze/halftone-analyze"
 PASSES = r" 2>&1 | tee output && grep -qE '^\[  PASSED  \] [1-9]' output"
 
 # A pattern of whole lines, and the script in its place. Later flags win, so the last ones make a run short.
@@ -39,6 +40,7 @@ RULES = [
      rf"build/install/bin/halftone-run \1 {FASHION} \2 --steps 2"),
     (r"halftone-run (.*) train_gpt (.*) --steps 14 (.*)", rf"{LAUNCHER} \1 {GPT} \2 --steps 2 \3 && grep -q items full-2"),
     (r"halftone-run (.*) \./train (--epochs 3)", rf"{LAUNCHER} \1 {FASHION} \2 --sharding ddp"),
+    (r"halftone-analyze (.*)", rf"{ANALYZER} \1"),
     (r"(?:prefix=|export PKG_CONFIG_PATH=|cc program\.c ).*", r"\g<0>"),
     (r"cmake --preset release (-DCMAKE_INSTALL_PREFIX.*)", r"cmake -S $root --preset release -B $PWD/configured \1"),
     (r"cmake --install build/release", r"cmake --install $build --prefix $PWD/build/again"),

@@ -1,0 +1,15 @@
+// The commands of halftone-analyze. Each returns its output; they throw std::runtime_error with the library's message.
+#pragma once
+
+#include <string>
+
+#include "options.h"
+
+namespace halftone_analyze {
+
+// The properties of all formats, and the errors of roundings to them.
+std::string formats(const Options& options);
+// One number added many times.
+std::string sum(const Options& options);
+
+}  // namespace halftone_analyze

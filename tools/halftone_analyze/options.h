@@ -1,0 +1,37 @@
+// The command line of halftone-analyze, and the names of formats and methods there.
+#pragma once
+
+#include <halftone/analysis.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace halftone_analyze {
+
+enum class Command { kFormats, kSum };
+
+struct NamedFormat {
+  std::string_view name;
+  htone_format format;
+};
+struct NamedMethod {
+  std::string_view name;
+  htone_sum_method method;
+};
+std::span<const NamedFormat> all_formats();
+
+struct Options {
+  Command command = Command::kFormats;
+  bool json = false;
+  // For kSum alone.
+  const NamedFormat* format = nullptr;
+  const NamedMethod* method = nullptr;
+  double value = 0;
+  int64_t count = 0;
+};
+
+// Prints the usage and exits for --help and --version; prints what is wrong and exits with 2.
+Options parse(int argc, char** argv);
+
+}  // namespace halftone_analyze
