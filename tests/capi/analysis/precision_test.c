@@ -140,6 +140,26 @@ static void errors_are_those_of_the_rounding(void** state) {
   }
 }
 
+static htone_rounding_errors errors_in(htone_format format, const double* values, int count) {
+  htone_rounding_errors errors = HTONE_ROUNDING_ERRORS_INIT;
+  assert_ok(htone_analyze_rounding(make_tensor(HTONE_F64, values, 1, count), format, NULL, &errors));
+  return errors;
+}
+
+/* The claims of docs/seed-claims.md that no other test measures. */
+static void half_loses_what_is_below_half_its_smallest_number(void** state) {
+  (void)state;
+  htone_tensor* pair = make_tensor(HTONE_F32, (const double[]){0.1, 1e-4}, 1, 2);
+  assert_true(sum_in(pair, HTONE_FORMAT_F16, HTONE_SUM_NAIVE) == 0.10009765625);
+  const htone_rounding_errors small = errors_in(HTONE_FORMAT_F16, (const double[]){6e-5, 5e-8, 3e-8, 2.9e-8}, 4);
+  assert_true(small.underflow_share == 0.25 && small.subnormal_share == 0.75);
+  const htone_rounding_errors scaled = errors_in(HTONE_FORMAT_F16, (const double[]){65536e-7, 65536e-3}, 2);
+  assert_true(scaled.underflow_share == 0 && scaled.subnormal_share == 0 && scaled.overflow_share == 0);
+  const double large[] = {65504, 65519.9, 65520, 70000};
+  assert_true(errors_in(HTONE_FORMAT_F16, large, 4).overflow_share == 0.5);
+  assert_true(errors_in(HTONE_FORMAT_BF16, large, 4).overflow_share == 0);
+}
+
 static void wrong_arguments_are_refused(void** state) {
   (void)state;
   double sum = 7;
@@ -163,6 +183,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(each_format_has_its_properties),
       cmocka_unit_test(a_format_of_ones_own_has_properties),
       cmocka_unit_test(errors_are_those_of_the_rounding),
+      cmocka_unit_test(half_loses_what_is_below_half_its_smallest_number),
       cmocka_unit_test(wrong_arguments_are_refused),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
