@@ -14,6 +14,8 @@
  *   activations it keeps the argument, as without a recipe; so does activation_linear.
  * - Codes of a parameter's weights are made from its copy in the policy's dtype, once after each update, and kept. They
  *   are not kept of frozen parameters and of those that ranks share (fsdp.h).
+ * - A product of codes takes up to 24 KiB more of the caller's stack than one without a recipe: with modules nested 64
+ *   deep, give the thread 96 KiB.
  *
  * @code
  * htone_autocast_policy* policy;
