@@ -35,7 +35,9 @@ set(HALFTONE_FULL_CASES_nccl
 set(HALFTONE_FULL_CASES_cuda_training "*HasTheBitsOfOrdinarySteps/gpt*")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
 set(HALFTONE_FULL_CASES_trainer "SharedSaveFaults.*:SharedSaveKills.*:GlooSaveKills.*:GlooSurvivors.*")
-set(HALFTONE_FULL_CASES_parallel "*GlooTrainingTest.*:*OffloadTest.WeightsHaveTheBits*")
+set(HALFTONE_FULL_CASES_parallel
+    "*GlooTrainingTest.*:*OffloadTest.WeightsHaveTheBits*:*Deterministic.EveryRecipe*:ShardedDeterministic.Dropout*"
+    "ShardedDeterministic.ALanguage*:ShardedPrecision.*")
 set(HALFTONE_FULL_CASES_autograd "EngineTest.AMillionNodes*")
 set(HALFTONE_FULL_CASES_comm
     "*GlooCollectivesTest.*:GlooCreation.D10_Missing*:GlooCreation.D19_NoDescriptor*:GlooFailures.D1_ARankKilledIn*"

@@ -14,7 +14,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "exhaustive\\.kill_sample"
     "ops\\.(Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
-    "parallel\\.(CodedAverage|CodedShards|Kinds/|Ranks/|SentCodes|ShardedDeterministic|ShardedPrecision|Shards/)"
+    "parallel\\.(CodedAverage|CodedShards|Deterministic|Kinds/|Ranks/|SentCodes|ShardedDeterministic|ShardedPrecision|Shards/)"
     "samples\\."
     "tensor\\.NameIndex\\."
     "trainer\\.")
@@ -26,7 +26,7 @@ set(HALFTONE_TURNS_OF_THREAD
     "ops\\.(AttentionOnThreads|Ops/|ScaledTest\\.)"
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
     "parallel\\.(Kinds/|Ranks/|Replicate\\.|SentCodes|ShardedAverages|ShardedDeterministic|ShardedPeak|ShardedPlan)"
-    "parallel\\.(CodedAverage|CodedShards|ShardedPrecision|Shards/)"
+    "parallel\\.(CodedAverage|CodedShards|Deterministic|ShardedPrecision|Shards/)"
     "trainer\\.")
 
 # Sets `turn` to the label of the variable `test`: turn0, turn1 and so on, empty where it runs on each commit. `place`
