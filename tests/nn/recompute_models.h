@@ -83,9 +83,14 @@ class RecomputeTest : public RoomTest {
     return options;
   }
   // Tokens [n, t] to [n, t, 11].
-  Ref<Module> gpt(int64_t layers) { return make_ref<Transformer>(device(), gpt_options(layers)); }
-  Ref<Module> llama_like(int64_t layers) {
+  Ref<Module> gpt(int64_t layers, DType dtype = DType::kF32) {
     TransformerOptions options = gpt_options(layers);
+    options.attention.dtype = dtype;
+    return make_ref<Transformer>(device(), options);
+  }
+  Ref<Module> llama_like(int64_t layers, DType dtype = DType::kF32) {
+    TransformerOptions options = gpt_options(layers);
+    options.attention.dtype = dtype;
     options.norm_kind = NormKind::kRms;
     options.feed_forward = FeedForwardKind::kSwiGlu;
     options.attention.kv_heads = 1;

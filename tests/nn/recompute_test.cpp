@@ -72,6 +72,16 @@ TEST_F(RecomputeEqualTest, AGptTrainsAlikeWithAllPolicies) {
   expect_equal(*llama_like(3), tokens(), markings);
 }
 
+// Gradients of the residual stream are rounded to 16 bits in blocks that are computed one by one, and in those that are
+// fused with the next.
+TEST_F(RecomputeEqualTest, AGptIn16BitsTrainsAlike) {
+  const std::vector<Marking> markings = {{{.match = {.kind = "transformer_block"}}, 3}};
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    expect_equal(*gpt(3, dtype), tokens(), markings);
+    expect_equal(*llama_like(3, dtype), tokens(), markings);
+  }
+}
+
 // Several outputs, of which the loss uses one, and an input that is absent.
 TEST_F(RecomputeEqualTest, ARecurrentLayerTrainsAlike) {
   for (const CellKind cell : {CellKind::kLstm, CellKind::kGru}) {

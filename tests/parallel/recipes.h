@@ -15,12 +15,11 @@ inline Ref<const Recipe> make_recipe(RecipeKind kind) {
   return make_ref<Recipe>(RecipeOptions{.kind = kind, .gradient_format = NumberFormat::kE5M2, .history_length = 4});
 }
 
-// The task under autocast to BF16 with the recipe.
-inline Task in_recipe(const Task& task, RecipeKind kind) {
-  const Ref<const Recipe> recipe = make_recipe(kind);
+// The task under autocast to BF16; with a recipe unless that is null.
+inline Task in_bf16(const Task& task, const Ref<const Recipe>& recipe = nullptr) {
   const auto make = [task, recipe](ContextDevice& device) {
     Ref<nn::Module> model = task.make_model(device);
-    nn::set_own_recipes(*model, {.kind = "linear"}, recipe);
+    if (recipe) nn::set_own_recipes(*model, {.kind = "linear"}, recipe);
     return model;
   };
   const auto loss = [task, recipe](const nn::Module& model, ContextDevice& device, const Part& part) {
@@ -32,5 +31,7 @@ inline Task in_recipe(const Task& task, RecipeKind kind) {
   };
   return {make, loss};
 }
+
+inline Task in_recipe(const Task& task, RecipeKind kind) { return in_bf16(task, make_recipe(kind)); }
 
 }  // namespace halftone::parallel

@@ -113,8 +113,8 @@ typedef struct htone_fsdp_options {
                                it, at least 1; default 1048576 */
   int32_t most_units;       /**< of HTONE_SHARDING_FULL: the next unit is gathered early while fewer units than this
                                are there, beside the model's own; 0 or 1: never early. Default 2 */
-  int32_t deterministic;    /**< not 0: as in htone_ddp_options; weights are bitwise equal for 1, 2, 4, ... ranks, and
-                               in weight_dtype f32 for every sharding. Default 0 */
+  int32_t deterministic;    /**< not 0: as in htone_ddp_options; weights are bitwise equal for 1, 2, 4, ... ranks and
+                               every sharding. Default 0 */
   htone_dtype weight_dtype; /**< f32, bf16, f16 or f8e4m3, in which weights of two or more dimensions are gathered;
                                operations read f8e4m3 as bf16. Masters, all other weights and those in the caller's
                                memory stay f32. Default HTONE_F32 */

@@ -1,9 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm/row_norm.cpp"
-#include "cpu/norm/entries.h"
-
 #include "cpu/device.h"
 #include "cpu/norm/column_norm.h"
+#include "cpu/norm/entries.h"
 #include "cpu/rows/rows.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -119,8 +118,15 @@ class BackwardRow {
     explicit Layouts(const NormSaved& saved) : grads(saved.grad_output), x(saved.x), grad_sum(saved.grad_sum) {}
     Layout grads, x, grad_sum;
   };
-  BackwardRow(const RowNorm& norm, const Rows& rows, const NormSaved& saved, const Layouts& layouts)
-      : norm_(norm), rows_(rows), saved_(saved), grad_(layouts.grads), x_(layouts.x), grad_sum_(layouts.grad_sum) {}
+  // `to` is where input gradients are written.
+  BackwardRow(const RowNorm& norm, const Rows& rows, const NormSaved& saved, const Layouts& layouts, const Layout& to)
+      : norm_(norm),
+        rows_(rows),
+        saved_(saved),
+        to_(to),
+        grad_(layouts.grads),
+        x_(layouts.x),
+        grad_sum_(layouts.grad_sum) {}
 
   void move_to(int64_t index) {
     begin_ = index * rows_.length;
@@ -144,10 +150,17 @@ class BackwardRow {
     return normalised_;
   }
   const C* grad(int64_t offset, int64_t count) { return grad_.read(begin_ + offset, count); }
-  // Adds the gradient of the sum, if there is one.
-  void add_sum_grad(int64_t offset, int64_t count, C* HWY_RESTRICT tile) {
+  // Adds the gradient of the sum, if there is one, to a tile of `out`, which is rounded first: the gradients of a norm
+  // and a sum that are computed apart are added after each was rounded, and these have the same bits.
+  void add_sum_grad(int64_t offset, int64_t count, TileWriter<C>& out, C* tile) {
     if (saved_.grad_sum.data == nullptr) return;
-    const C* HWY_RESTRICT more = grad_sum_.read(begin_ + offset, count);
+    const int64_t begin = begin_ + offset;
+    if (to_.dtype() != dtype_of<C>) {
+      out.commit(begin, count);
+      to_.for_each_run(begin, count,
+                       [&](const Strided& in, int64_t first, int64_t part) { load_tile(in, part, tile + first); });
+    }
+    const C* more = grad_sum_.read(begin, count);
     for (int64_t i = 0; i < count; ++i) tile[i] += more[i];
   }
   const C* weighted_grad(int64_t offset, int64_t count) {
@@ -162,6 +175,7 @@ class BackwardRow {
   const RowNorm& norm_;
   const Rows& rows_;
   const NormSaved& saved_;
+  const Layout& to_;
   TileReader<C> grad_, x_, grad_sum_;
   int64_t begin_ = 0;
   Normaliser<C> row_{{0.0, 1.0}, 0.0};
@@ -213,7 +227,7 @@ void input_gradient(BackwardRow<C>& row, RowStatistics statistics, TileWriter<C>
     C* HWY_RESTRICT tile = out.tile(row.begin() + offset, count);
     for (int64_t i = 0; i < count; ++i) tile[i] = rstd * ((g[i] - mean) - n[i] * projection);
     row.unscale(count, tile);
-    row.add_sum_grad(offset, count, tile);
+    row.add_sum_grad(offset, count, out, tile);
     out.commit(row.begin() + offset, count);
   });
 }
@@ -249,7 +263,7 @@ void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, 
   pool.parallel_for(out_grads.pieces, [&](int64_t piece, int) {
     C* weight_sums = begin_sums<C>(out_grads.weight_sums, piece);
     C* bias_sums = begin_sums<C>(out_grads.bias_sums, piece);
-    BackwardRow<C> row(norm, rows, saved, layouts);
+    BackwardRow<C> row(norm, rows, saved, layouts, to);
     TileWriter<C> writer(to);
     const int64_t end = rows.count * (piece + 1) / out_grads.pieces;
     for (int64_t index = rows.count * piece / out_grads.pieces; index < end; ++index) {

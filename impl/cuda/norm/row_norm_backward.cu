@@ -54,9 +54,14 @@ class GradientRow {
 #pragma unroll
     for (int i = 0; i < kTile; ++i) g[i] *= weights[i];
   }
+  // The input's gradient is rounded first, as if norm and sum were computed apart.
   HALFTONE_DEVICE void add_grad_sum(int64_t k, C (&g)[kTile]) const {
     C more[kTile];
     row_.load(kGradSum, k, C(0), more);
+    visit_trained_type<C>(row_.dtype(kOut), [&]<class E>() {
+#pragma unroll
+      for (int i = 0; i < kTile; ++i) g[i] = widen<C>(narrow<E>(g[i]));
+    });
 #pragma unroll
     for (int i = 0; i < kTile; ++i) g[i] += more[i];
   }

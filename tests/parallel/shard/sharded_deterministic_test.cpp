@@ -26,8 +26,8 @@ void train(Rank& rank, const Task& task, nn::Module& model, MakeOptimizer make_o
 }
 
 // Without a kind of sharding: replicated.
-std::vector<float> train_on(int ranks, const Task& task, MakeOptimizer make_optimizer,
-                            std::optional<Sharding> sharding) {
+std::vector<float> train_on(int ranks, const Task& task, MakeOptimizer make_optimizer, std::optional<Sharding> sharding,
+                            DType weight_dtype = DType::kF32) {
   std::vector<std::vector<float>> all(static_cast<size_t>(ranks));
   run_ranks(ranks, [&](Rank& rank) {
     const Ref<nn::Module> model = task.make_model(rank.device());
@@ -45,6 +45,7 @@ std::vector<float> train_on(int ranks, const Task& task, MakeOptimizer make_opti
     }
     ShardedOptions options = small_units(*sharding);
     options.is_deterministic = true;
+    options.weight_dtype = weight_dtype;
     const Ref<Sharded> sharded = shard(rank, *model, options);
     train(rank, task, *model, make_optimizer);
     weights = gathered_weights(*sharded, *model);
@@ -78,6 +79,17 @@ TEST(ShardedDeterministic, EveryRecipeHasTheSameBitsForEverySharding) {
   for (const RecipeKind kind : kRecipeKinds) {
     SCOPED_TRACE(static_cast<int>(kind));
     expect_same_bits(in_recipe(perceptron(), kind), make_sgd);
+  }
+}
+
+TEST(ShardedDeterministic, NarrowWeightsHaveTheSameBitsForEverySharding) {
+  const Task task = in_bf16(language_model());
+  for (const DType dtype : {DType::kBF16, DType::kF8E4M3}) {
+    const std::vector<float> expected = train_on(1, task, make_adamw, Sharding::kFull, dtype);
+    for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
+      EXPECT_EQ(train_on(2, task, make_adamw, sharding, dtype), expected)
+          << name_of(dtype) << ", sharding " << static_cast<int>(sharding);
+    }
   }
 }
 
