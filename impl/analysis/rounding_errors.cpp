@@ -14,6 +14,9 @@ FormatGrid<double> overflowing(FormatGrid<double> grid) {
   return grid;
 }
 
+// The power of two that brings numbers of this magnitude near 1.
+int unit_of(double magnitude) { return magnitude > 0 ? -std::clamp(std::ilogb(magnitude), -1022, 1022) : 0; }
+
 // Rounds the nonzero elements and collects their errors.
 class ErrorCollector {
  public:
@@ -22,7 +25,8 @@ class ErrorCollector {
         grid_(grid_of<double>(rule)),
         overflowing_(overflowing(grid_)),
         smallest_normal_(FormatBits::power_of_two(rule.format.min_exponent())),
-        unit_(largest > 0 ? -std::clamp(std::ilogb(largest), -1022, 1022) : 0) {}
+        signal_unit_(unit_of(largest)),
+        noise_unit_(unit_of(std::max(largest, std::ldexp(1, rule.format.step_exponent())))) {}
 
   void add(double value, uint64_t index) {
     const uint32_t random = rule_.rounding == Rounding::kStochastic ? philox(rule_.key, index / 4)[index % 4] : 0;
@@ -32,9 +36,10 @@ class ErrorCollector {
     if (result != 0 && std::fabs(result) < smallest_normal_) ++subnormals_;
     if (!std::isfinite(result)) return;
     relative_.push_back(std::fabs(result - value) / std::fabs(value));
-    // Scaled by a power of two, so that no square overflows or is lost.
-    const double error = std::ldexp(result - value, unit_);
-    const double signal = std::ldexp(value, unit_);
+    // Scaled by powers of two, so that no square overflows or is lost: an error is not much larger than the largest
+    // element, or than the smallest number above 0.
+    const double error = std::ldexp(result - value, noise_unit_);
+    const double signal = std::ldexp(value, signal_unit_);
     noise_power_ += error * error;
     signal_power_ += signal * signal;
   }
@@ -46,8 +51,9 @@ class ErrorCollector {
     result.underflow_share = share(underflows_);
     result.subnormal_share = share(subnormals_);
     result.overflow_share = share(overflows_);
-    result.snr_db =
-        noise_power_ == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal_power_ / noise_power_);
+    const double unit_db = 20 * (noise_unit_ - signal_unit_) * std::log10(2.0);
+    result.snr_db = noise_power_ == 0 ? std::numeric_limits<double>::infinity()
+                                      : 10 * std::log10(signal_power_ / noise_power_) + unit_db;
     if (relative_.empty()) return;
     const double count = static_cast<double>(relative_.size());
     double sum = 0;
@@ -56,7 +62,7 @@ class ErrorCollector {
     result.max = *std::max_element(relative_.begin(), relative_.end());
     result.p95 = percentile(95);
     result.p99 = percentile(99);
-    result.rms = std::ldexp(std::sqrt(noise_power_ / count), -unit_);
+    result.rms = std::ldexp(std::sqrt(noise_power_ / count), -noise_unit_);
   }
 
  private:
@@ -72,7 +78,8 @@ class ErrorCollector {
   const FormatGrid<double> grid_;
   const FormatGrid<double> overflowing_;
   const double smallest_normal_;
-  const int unit_;
+  const int signal_unit_;
+  const int noise_unit_;
   std::vector<double> relative_;
   double noise_power_ = 0;
   double signal_power_ = 0;

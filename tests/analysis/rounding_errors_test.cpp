@@ -126,6 +126,16 @@ TEST(RoundingErrors, SquaresOfExtremeNumbersNeitherOverflowNorVanish) {
   }
 }
 
+// Each tiny element becomes the smallest number of E5M2, 2^-16.
+TEST(RoundingErrors, MayBeFarLargerThanTheElements) {
+  for (const double element : {8e-320, 1e-300}) {
+    const RoundingErrors errors = rounding_errors(std::vector<double>(3, element),
+                                                  {.format = bits_of(NumberFormat::kE5M2), .rounding = Rounding::kUp});
+    EXPECT_DOUBLE_EQ(errors.rms, 0x1p-16) << element;
+    EXPECT_NEAR(errors.snr_db, 20 * (std::log10(element) + 16 * std::log10(2)), 0.01) << element;
+  }
+}
+
 TEST(RoundingErrors, TheLossScaleIsTheLargestPowerThatFits) {
   const FormatBits half = bits_of(NumberFormat::kF16);
   EXPECT_EQ(loss_scale(0.01, half), 0x1p22);
