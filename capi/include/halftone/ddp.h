@@ -28,7 +28,8 @@
  * bytes for each element, and 4 more for each of the part that it owns, and adds that to the next gradient. It counts
  * in the scale of its own loss: after a gradient scaler has doubled its scale, half of it is added. It is dropped for a
  * bucket in which the rank has an infinity or NaN, after a backward that failed, and when buckets are laid out anew, as
- * after the first backward; checkpoints do not have it.
+ * after the first backward; checkpoints do not have it. A parameter that no rank used in a backward loses the part that
+ * was sent. A number near FP32's largest may overflow, as in bf16, and what is kept of it stays.
  *
  * Random numbers: contexts of one seed draw the same numbers on all ranks, such as initial weights. Dropout and all
  * other draws in a forward of the replicated module differ between ranks; those of rank 0 are those of one process.
@@ -93,7 +94,7 @@ typedef struct htone_ddp_options {
   /** Not 0: gradients of ranks and of backwards are added and not averaged, in f32 and in an order that makes the
    * weights bitwise equal for 1, 2, 4, ... ranks, if the number of microbatches of a step is a power of two. Round i of
    * a step computes microbatch i * size + rank on each rank, and divides its loss by the number of microbatches of the
-   * step. Its dropout is that of the microbatch, too. Default 0
+   * step. Its dropout is that of the microbatch, too. Not with a compression. Default 0
    */
   int32_t deterministic;
   htone_ddp_compression compression; /**< default HTONE_DDP_COMPRESSION_NONE */

@@ -36,6 +36,11 @@ int64_t bucket_bytes(int64_t bytes, const char* name) {
 }
 
 parallel::ReplicateOptions checked_options(const htone_ddp_options& options) {
+  if (options.deterministic != 0 && options.compression != HTONE_DDP_COMPRESSION_NONE) {
+    fail(Code::kInvalidArgument, "options",
+         "options.compression=%d, expected HTONE_DDP_COMPRESSION_NONE with options.deterministic",
+         static_cast<int>(options.compression));
+  }
   return {.bucket_sizes = {.first = bucket_bytes(options.first_bucket_bytes, "first_bucket_bytes"),
                            .others = bucket_bytes(options.bucket_bytes, "bucket_bytes")},
           .finds_unused = options.find_unused_parameters != 0,
