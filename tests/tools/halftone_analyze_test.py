@@ -3,11 +3,16 @@
 
   halftone_analyze_test.py PATH/TO/halftone-analyze PATH/TO/libhalftone.so
 """
+import contextlib
 import ctypes
 import json
+import os
 import re
+import shlex
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -127,11 +132,101 @@ class HalftoneAnalyze(unittest.TestCase):
             for row, part in zip(rows[1:], entry["errors"]):
                 self.assertEqual(row[1:5], [f"{part[name]:.3g}" for name in ("mean", "p95", "p99", "max")])
 
+    def test_a_files_tensors_have_the_librarys_numbers(self):
+        library = Library()
+        normal = [((i * 7919) % 2003 - 1001) / 7e3 for i in range(600)] + [0.0, 3e-9, -4e-6, 7e4]
+        # More than the 2^20 elements of a part: the largest is in the first, the smallest in the last.
+        long = [9e4] + [1e-3 * (1 + i % 17) for i in range(2 ** 20)] + [2e-9]
+        both = struct.unpack(f"{len(normal + long)}f", struct.pack(f"{len(normal + long)}f", *normal, *long))
+        shown = self.file_of([("normal", "F32", [604], normal), ("long", "F32", [len(long)], long)])
+        self.assertEqual(shown["total"]["tensors"], 2)
+        for entry, values in zip([*shown["tensors"], shown["total"]], (both[:604], both[604:], both)):
+            self.assertEqual([entry[name] for name in ("elements", "largest", "smallest", "zeros")],
+                             [len(values), max(map(abs, values)), min(abs(v) for v in values if v), values.count(0)])
+            self.assertEqual([part["format"] for part in entry["formats"]], ["fp16", "bf16", "e4m3", "e5m2"])
+            for part in entry["formats"]:
+                errors = library.errors(values, part["format"])
+                for name in ("underflow_share", "subnormal_share", "overflow_share", "snr_db", "loss_scale"):
+                    self.assertAlmostEqual(part[name], getattr(errors, name), delta=1e-9 * max(1, abs(part[name])))
+
+    def test_formats_are_chosen_once_each(self):
+        shown = self.file_of([("x", "F32", [1], [1])], "--format", "e2m1", "--format=fp16", "--format=e2m1")
+        self.assertEqual([part["format"] for part in shown["total"]["formats"]], ["e2m1", "fp16"])
+
+    def test_a_file_has_hard_cases(self):
+        name = 'a\n\x1b[2J\x7f\u0085"\\\u00e9'
+        tensors = [(name, "F32", [], [0.5]), ("empty", "F64", [3, 0], []), ("many", "BF16", [2, 1], [0x7F80, 0xFFC0]),
+                   ("zeros", "F16", [2], [0, 0x8000]), ("count", "I64", [1], [5]), ("e4m3", "F8_E4M3", [2], [0x7E, 0x01]),
+                   ("large", "F64", [2], [1e300, -1e-300])]
+        by_name = {tensor["name"]: tensor for tensor in self.file_of(tensors)["tensors"]}
+        self.assertEqual(list(by_name), [name, "empty", "many", "zeros", "e4m3", "large"])  # an integer is left out
+        counts = {key: [value[part] for part in ("dtype", "shape", "elements", "largest", "smallest", "zeros",
+                                                 "infinities", "nans")] for key, value in by_name.items()}
+        self.assertEqual(counts[name], ["f32", [], 1, 0.5, 0.5, 0, 0, 0])
+        self.assertEqual(counts["empty"], ["f64", [3, 0], 0, None, None, 0, 0, 0])
+        self.assertEqual(counts["many"], ["bf16", [2, 1], 2, None, None, 0, 1, 1])
+        self.assertEqual(counts["zeros"], ["f16", [2], 2, None, None, 2, 0, 0])
+        self.assertEqual(counts["e4m3"], ["f8e4m3", [2], 2, 448, 2 ** -9, 0, 0, 0])
+        self.assertEqual(counts["large"], ["f64", [2], 2, 1e300, 1e-300, 0, 0, 0])
+        fp16 = by_name["large"]["formats"][0]
+        self.assertEqual((fp16["overflow_share"], fp16["underflow_share"], fp16["loss_scale"]), (0.5, 0.5, 2.0 ** -126))
+        self.assertAlmostEqual(fp16["snr_db"], 0, delta=1e-12)  # 65504 in place of 1e300: the error is all of it
+        with self.file(tensors) as path:
+            lines = self.output("file", path).splitlines()
+        shown = 'a\\u000a\\u001b[2J\\u007f\\u0085\\"\\\\\u00e9'
+        self.assertEqual(lines[0], shown + " f32 []: 1 elements, largest 0.5, smallest 0.5, zeros 0, infinities 0, NaN 0")
+        self.assertEqual(lines[2].split(), ["fp16", "0", "0", "0", "inf", "2^16"])
+
+    def test_a_pattern_chooses_tensors(self):
+        tensors = [(f"layer.{i}.{part}", "F32", [1], [i]) for i in (1, 2) for part in ("weight", "bias")]
+        chosen = [tensor["name"] for tensor in self.file_of(tensors, "--tensor", "*.?.weight")["tensors"]]
+        self.assertEqual(chosen, ["layer.1.weight", "layer.2.weight"])
+
+    def test_a_file_that_cannot_be_read_is_an_error(self):
+        with self.file([("whole", "I32", [1], [1])]) as path:
+            self.refused(f"{path} has no float tensor", path)
+            self.refused("has no float tensor that fits --tensor w*", path, "--tensor=w*")
+            self.refused(f"{path}.gone", path + ".gone")
+            content = Path(path).read_bytes()
+            for damaged in (content[:-1], content[:20], b"", content.replace(b"I32", b"I33"), b"\xff" * 64):
+                Path(path).write_bytes(damaged)
+                self.refused(path, path)
+            self.refused(os.path.dirname(path), os.path.dirname(path))
+
+    def refused(self, message, *arguments):
+        result = run("file", *arguments)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), arguments)
+        self.assertRegex(result.stderr, r"^halftone-analyze: [^\n]*\n$")
+        self.assertIn(message, result.stderr)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def file(tensors):
+        """A safetensors file: of each tensor the name, dtype, shape and elements; those of 16 and 8 bits are codes."""
+        codes = {"F64": "d", "F32": "f", "F16": "H", "BF16": "H", "F8_E4M3": "B", "I64": "q", "I32": "i"}
+        header, data = {}, b""
+        for name, dtype, shape, values in tensors:
+            begin = len(data)
+            data += struct.pack(f"<{len(values)}{codes[dtype]}", *values)
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
+        text = json.dumps(header).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "x.safetensors")
+            path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+            yield str(path)
+
+    def file_of(self, tensors, *arguments):
+        with self.file(tensors) as path:
+            return json.loads(self.output("file", path, "--json", *arguments))
+
     def test_the_document_shows_what_is_printed(self):
         shown = SHOWN.findall(DOCUMENT.read_text(encoding="utf-8"))
         self.assertGreaterEqual(len(shown), 3)
+        tensors = [("weight", "F32", [8, 8], [(i - 32) / 100 for i in range(64)]),
+                   ("gradient", "F32", [64], [1e-9 * 1.2 ** i for i in range(64)])]
         for command, expected in shown:
-            output = self.output(*command.split())
+            with self.file(tensors) as path:
+                output = self.output(*shlex.split(command.replace("model.safetensors", path)))
             # A document may leave out the rest of a long output.
             begin, cut, _ = expected.partition("...\n")
             self.assertTrue(output.startswith(begin) if cut else output == begin, f"{command}\n{output}")
@@ -139,7 +234,11 @@ class HalftoneAnalyze(unittest.TestCase):
     def test_a_wrong_command_line_names_the_flag(self):
         sum_flags = ["--format", "fp16", "--value", "1", "--count", "2"]
         wrong = {"a command is missing": [], "no command totals": ["totals"], "no option --value": ["formats", "--value", "1"],
-                 "no option --speed": ["sum", "--speed", "1"], "--json takes no value": ["formats", "--json=1"],
+                 "no option --speed": ["sum", "--speed", "1"], "argument 5 is not an option": ["sum", "5"],
+                 "FILE is missing": ["file", "--json"], "FILE b: expected one file": ["file", "a", "b"],
+                 "FILE is an empty text": ["file", ""], "no option --value ": ["file", "a", "--value ", "1"],
+                 "--format fp17: expected one of fp64": ["file", "a", "--format", "fp17"],
+                 "--tensor needs a value": ["file", "a", "--tensor"], "--json takes no value": ["formats", "--json=1"],
                  "--format fp15: expected one of fp64, fp32": ["sum", "--format", "fp15"],
                  "--method quick: expected one of naive": ["sum", "--method=quick"],
                  "--value 1x: expected a finite number": ["sum", "--value", "1x"],

@@ -11,5 +11,7 @@ namespace halftone_analyze {
 std::string formats(const Options& options);
 // One number added many times.
 std::string sum(const Options& options);
+// The tensors of a safetensors file, and what formats do to them.
+std::string file(const Options& options);
 
 }  // namespace halftone_analyze

@@ -1,7 +1,5 @@
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <initializer_list>
 
 #include "commands.h"
 #include "session.h"
@@ -65,18 +63,16 @@ std::string json_of(const Range& range, const htone_rounding_errors& errors) {
 }
 
 std::string json_of(const FormatReport& report) {
-  std::string errors;
-  for (size_t i = 0; i < std::size(kRanges); ++i) {
-    errors += (i == 0 ? "[" : ", ") + json_of(kRanges[i], report.errors[i]);
-  }
+  std::vector<std::string> errors;
+  for (size_t i = 0; i < std::size(kRanges); ++i) errors.push_back(json_of(kRanges[i], report.errors[i]));
   const htone_format_info& info = report.info;
   return JsonObject()
       .text("format", report.name)
-      .raw("bits", std::to_string(info.bits))
-      .raw("exponent_bits", std::to_string(info.exponent_bits))
-      .raw("mantissa_bits", std::to_string(info.mantissa_bits))
-      .raw("bias", std::to_string(info.bias))
-      .raw("decimal_digits", std::to_string(info.decimal_digits))
+      .whole("bits", info.bits)
+      .whole("exponent_bits", info.exponent_bits)
+      .whole("mantissa_bits", info.mantissa_bits)
+      .whole("bias", info.bias)
+      .whole("decimal_digits", info.decimal_digits)
       .boolean("has_infinity", info.has_infinity != 0)
       .boolean("has_nan", info.has_nan != 0)
       .number("largest", info.largest)
@@ -85,40 +81,33 @@ std::string json_of(const FormatReport& report) {
       .number("epsilon", info.epsilon)
       .number("range_db", info.range_db)
       .number("normal_range_db", info.normal_range_db)
-      .raw("errors", errors + "]")
+      .raw("errors", json_list(errors))
       .done();
 }
 
-// A row of a table: the columns have 11 characters, but for the first, and no spaces at the end.
-std::string row(const std::string& first, int width, std::initializer_list<std::string> cells) {
-  std::string line = first + std::string(static_cast<size_t>(width) - first.size(), ' ');
-  for (const std::string& cell : cells) line += std::string(cell.size() < 11 ? 11 - cell.size() : 1, ' ') + cell;
-  return line + "\n";
-}
-
 std::string text_of(const std::vector<FormatReport>& reports) {
-  std::string text =
-      row("format", 6,
-          {"exponent", "mantissa", "digits", "largest", "normal", "subnormal", "epsilon", "range dB", "inf, NaN"});
+  std::string text = table_row(
+      "format", 6,
+      {"exponent", "mantissa", "digits", "largest", "normal", "subnormal", "epsilon", "range dB", "inf, NaN"});
   for (const auto& [name, info, errors] : reports) {
-    text +=
-        row(std::string(name), 6,
-            {std::to_string(info.exponent_bits), std::to_string(info.mantissa_bits),
-             std::to_string(info.decimal_digits), short_text(info.largest), short_text(info.smallest_normal),
-             short_text(info.smallest_subnormal), short_text(info.epsilon), std::to_string(std::lround(info.range_db)),
-             std::string(info.has_infinity != 0 ? "yes" : "no") + (info.has_nan != 0 ? ", yes" : ", no")});
+    text += table_row(
+        std::string(name), 6,
+        {std::to_string(info.exponent_bits), std::to_string(info.mantissa_bits), std::to_string(info.decimal_digits),
+         short_text(info.largest), short_text(info.smallest_normal), short_text(info.smallest_subnormal),
+         short_text(info.epsilon), std::to_string(std::lround(info.range_db)),
+         std::string(info.has_infinity != 0 ? "yes" : "no") + (info.has_nan != 0 ? ", yes" : ", no")});
   }
   for (size_t i = 0; i < std::size(kRanges); ++i) {
     const std::string range = short_text(kRanges[i].from) + " to " + short_text(kRanges[i].to);
     text += '\n';
-    text += row(range, 16, {"mean", "p95", "p99", "max", "to 0", "subnormal", "overflow", "loss scale"});
+    text += table_row(range, 16, {"mean", "p95", "p99", "max", "to 0", "subnormal", "overflow", "loss scale"});
     for (const FormatReport& report : reports) {
       const htone_rounding_errors& errors = report.errors[i];
-      text += row(
+      text += table_row(
           std::string(report.name), 16,
           {short_text(errors.mean_error), short_text(errors.p95_error), short_text(errors.p99_error),
            short_text(errors.max_error), short_text(errors.underflow_share), short_text(errors.subnormal_share),
-           short_text(errors.overflow_share), std::string("2^").append(std::to_string(std::ilogb(errors.loss_scale)))});
+           short_text(errors.overflow_share), power_text(errors.loss_scale)});
     }
   }
   return text;
@@ -129,9 +118,9 @@ std::string text_of(const std::vector<FormatReport>& reports) {
 std::string formats(const Options& options) {
   const std::vector<FormatReport> reports = measure();
   if (!options.json) return text_of(reports);
-  std::string list;
-  for (const FormatReport& report : reports) list += (list.empty() ? "[" : ",\n  ") + json_of(report);
-  return JsonObject().raw("formats", list + "]").done() + "\n";
+  std::vector<std::string> list;
+  for (const FormatReport& report : reports) list.push_back(json_of(report));
+  return JsonObject().raw("formats", json_list(list, ",\n  ")).done() + "\n";
 }
 
 }  // namespace halftone_analyze

@@ -4,11 +4,27 @@
 
 #include "commands.h"
 
+namespace halftone_analyze {
+namespace {
+
+std::string run(const Options& options) {
+  switch (options.command) {
+    case Command::kFormats:
+      return formats(options);
+    case Command::kSum:
+      return sum(options);
+    case Command::kFile:
+      return file(options);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace halftone_analyze
+
 int main(int argc, char** argv) {
-  const halftone_analyze::Options options = halftone_analyze::parse(argc, argv);
   try {
-    const std::string output = options.command == halftone_analyze::Command::kSum ? halftone_analyze::sum(options)
-                                                                                  : halftone_analyze::formats(options);
+    const std::string output = halftone_analyze::run(halftone_analyze::parse(argc, argv));
     const bool is_written = std::fputs(output.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
     if (!is_written) std::fputs("halftone-analyze: cannot write the output\n", stderr);
     return is_written ? 0 : 1;

@@ -1,10 +1,11 @@
 #include "options.h"
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+
+#include "usage.h"
+#include "values.h"
 
 namespace halftone_analyze {
 namespace {
@@ -17,51 +18,16 @@ constexpr NamedMethod kMethods[] = {{"naive", HTONE_SUM_NAIVE},
                                     {"kahan", HTONE_SUM_KAHAN},
                                     {"neumaier", HTONE_SUM_NEUMAIER},
                                     {"exact", HTONE_SUM_EXACT}};
+struct NamedCommand {
+  std::string_view name;
+  Command command;
+};
+constexpr NamedCommand kCommands[] = {{"formats", Command::kFormats}, {"sum", Command::kSum}, {"file", Command::kFile}};
 constexpr int64_t kMostElements = 1'000'000'000;
-
-constexpr const char* kUsage =
-    "usage: halftone-analyze formats [--json]\n"
-    "       halftone-analyze sum --format FORMAT --value NUMBER --count N [--method METHOD] [--json]\n"
-    "\n"
-    "Shows what formats of few digits do to numbers.\n"
-    "\n"
-    "formats prints the range and the digits of each format, and the relative errors of rounding to it, for numbers "
-    "of\n"
-    "five ranges. sum adds one number many times, as the arithmetic of a format does.\n"
-    "\n"
-    "  --format FORMAT    fp64, fp32, tf32, fp16, bf16, e4m3, e5m2 or e2m1\n"
-    "  --method METHOD    naive, pairwise, kahan, neumaier or exact; default naive\n"
-    "  --value NUMBER     the number that is added\n"
-    "  --count N          how many times, 0 to 1000000000; each takes 8 bytes of memory\n"
-    "  --json             print one object in JSON; a number that is not finite is null\n"
-    "  --help, --version\n";
-
-[[noreturn]] void refuse(const std::string& problem) {
-  std::fprintf(stderr, "halftone-analyze: %s\nhalftone-analyze: try halftone-analyze --help\n", problem.c_str());
-  std::exit(2);
-}
 
 [[noreturn]] void print_and_exit(const char* text) {
   std::fputs(text, stdout);
   std::exit(std::fflush(stdout) == 0 ? 0 : 1);
-}
-
-template <class Named, size_t count>
-const Named* named(const char* flag, std::string_view text, const Named (&all)[count]) {
-  std::string names;
-  for (const Named& one : all) {
-    if (one.name == text) return &one;
-    names += (names.empty() ? "" : ", ") + std::string(one.name);
-  }
-  refuse(std::string(flag) + " " + std::string(text) + ": expected one of " + names);
-}
-
-template <class Number>
-Number number(const char* flag, std::string_view text, const char* expected) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return value;
-  refuse(std::string(flag) + " " + std::string(text) + ": expected " + expected);
 }
 
 // Takes the arguments after the command one by one; "--name=value" and "--name value" are the same.
@@ -70,61 +36,71 @@ class Parser {
   Parser(int argc, char** argv) : argv_(argv + 1), end_(argv + argc) {}
 
   Options parse() {
-    if (argv_ == end_) refuse("a command is missing: formats or sum");
-    const std::string_view command = *argv_++;
-    take_information(command);
-    if (command == "sum") {
-      options_.command = Command::kSum;
-    } else if (command != "formats") {
-      refuse("there is no command " + std::string(command));
-    }
-    while (argv_ != end_) take_flag();
+    take_command();
+    while (argv_ != end_) take_argument();
     if (options_.command == Command::kSum) finish_sum();
+    if (options_.command == Command::kFile) finish_file();
     return options_;
   }
 
  private:
+  void take_command() {
+    std::string names;
+    for (const NamedCommand& one : kCommands) names += (names.empty() ? "" : ", ") + std::string(one.name);
+    if (argv_ == end_) refuse("a command is missing: one of " + names);
+    const std::string_view text = *argv_++;
+    take_information(text);
+    const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                     [&](const NamedCommand& one) { return one.name == text; });
+    if (found == std::end(kCommands)) refuse("there is no command " + std::string(text) + ": expected one of " + names);
+    options_.command = found->command;
+  }
+
   static void take_information(std::string_view flag) {
     if (flag == "--help" || flag == "-h") print_and_exit(kUsage);
     if (flag == "--version") print_and_exit("halftone-analyze " HALFTONE_VERSION "\n");
   }
 
-  void take_flag() {
-    const std::string_view text = *argv_++;
-    const size_t equals = text.find('=');
-    const std::string_view flag = text.substr(0, equals);
-    take_information(text);
-    if (text == "--json") {
+  void take_argument() {
+    text_ = *argv_++;
+    equals_ = text_.find('=');
+    const std::string_view flag = text_.substr(0, equals_);
+    take_information(text_);
+    if (text_ == "--json") {
       options_.json = true;
-      return;
-    }
-    if (flag == "--json") refuse("--json takes no value");
-    if (options_.command != Command::kSum || !take_of_sum(flag, text, equals)) {
+    } else if (flag == "--json") {
+      refuse("--json takes no value");
+    } else if (!text_.starts_with('-')) {
+      take_operand();
+    } else if (!(options_.command == Command::kSum && take_of_sum(flag)) &&
+               !(options_.command == Command::kFile && take_of_file(flag))) {
       refuse("there is no option " + std::string(flag));
     }
   }
 
-  bool take_of_sum(std::string_view flag, std::string_view text, size_t equals) {
-    const auto value = [&] {
-      if (equals != std::string_view::npos) return text.substr(equals + 1);
-      if (argv_ == end_) refuse(std::string(flag) + " needs a value");
-      return std::string_view(*argv_++);
-    };
+  std::string_view value() {
+    if (equals_ != std::string_view::npos) return text_.substr(equals_ + 1);
+    if (argv_ == end_) refuse(std::string(text_) + " needs a value");
+    return *argv_++;
+  }
+
+  void take_operand() {
+    if (options_.command != Command::kFile) refuse("the argument " + std::string(text_) + " is not an option");
+    if (!options_.path.empty()) refuse("FILE " + std::string(text_) + ": expected one file");
+    if (text_.empty()) refuse("FILE is an empty text");
+    options_.path = text_;
+  }
+
+  bool take_of_sum(std::string_view flag) {
     if (flag == "--format") {
-      options_.format = named("--format", value(), kFormats);
+      options_.format = named(flag, value(), kFormats);
     } else if (flag == "--method") {
-      options_.method = named("--method", value(), kMethods);
+      options_.method = named(flag, value(), kMethods);
     } else if (flag == "--value") {
-      const std::string_view given = value();
-      options_.value = number<double>("--value", given, "a finite number");
-      if (!std::isfinite(options_.value)) refuse("--value " + std::string(given) + ": expected a finite number");
+      options_.value = finite_number(flag, value());
       has_value_ = true;
     } else if (flag == "--count") {
-      const std::string_view given = value();
-      options_.count = number<int64_t>("--count", given, "a whole number");
-      if (options_.count < 0 || options_.count > kMostElements) {
-        refuse("--count " + std::string(given) + ": expected 0 to " + std::to_string(kMostElements));
-      }
+      options_.count = whole_number(flag, value(), 0, kMostElements);
       has_count_ = true;
     } else {
       return false;
@@ -139,8 +115,31 @@ class Parser {
     if (options_.method == nullptr) options_.method = &kMethods[0];
   }
 
+  bool take_of_file(std::string_view flag) {
+    if (flag == "--format") {
+      const NamedFormat* format = named(flag, value(), kFormats);
+      const auto& all = options_.formats;
+      if (std::find(all.begin(), all.end(), format) == all.end()) options_.formats.push_back(format);
+    } else if (flag == "--tensor") {
+      options_.pattern = value();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void finish_file() {
+    if (options_.path.empty()) refuse("FILE is missing");
+    if (!options_.formats.empty()) return;
+    for (const std::string_view name : {"fp16", "bf16", "e4m3", "e5m2"}) {
+      options_.formats.push_back(named("--format", name, kFormats));
+    }
+  }
+
   char** argv_;
   char** end_;
+  std::string_view text_;  // the argument that is taken
+  size_t equals_ = 0;      // the place of the = in it
   Options options_;
   bool has_value_ = false;
   bool has_count_ = false;

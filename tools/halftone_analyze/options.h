@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace halftone_analyze {
 
-enum class Command { kFormats, kSum };
+enum class Command { kFormats, kSum, kFile };
 
 struct NamedFormat {
   std::string_view name;
@@ -29,6 +31,10 @@ struct Options {
   const NamedMethod* method = nullptr;
   double value = 0;
   int64_t count = 0;
+  // For kFile alone.
+  std::string path;
+  std::string pattern = "*";  // of names, as a shell has them for files
+  std::vector<const NamedFormat*> formats;
 };
 
 // Prints the usage and exits for --help and --version; prints what is wrong and exits with 2.

@@ -13,12 +13,9 @@ void check(htone_status status) {
 
 Session::Session() {
   htone_context* context = nullptr;
-  check(htone_handles_begin(&scope_));
   check(htone_context_default(&context));
   check(htone_device_create(context, "cpu", &device_));
 }
-
-Session::~Session() { htone_scope_end(scope_); }
 
 htone_tensor* Session::tensor_of(const std::vector<double>& values) {
   const int64_t count = static_cast<int64_t>(values.size());
@@ -34,6 +31,12 @@ htone_tensor* Session::repeated(double value, int64_t count) {
   check(htone_tensor_create_full(device_, HTONE_F64, 1, &one, value, &number));
   check(htone_broadcast_to(number, 1, &count, &tensor));
   return tensor;
+}
+
+htone_state_dict* Session::open(const std::string& path) {
+  htone_state_dict* file = nullptr;
+  check(htone_safetensors_open(device_, path.c_str(), &file));
+  return file;
 }
 
 }  // namespace halftone_analyze

@@ -3,6 +3,7 @@
 
 #include <halftone/halftone.h>
 
+#include <string>
 #include <vector>
 
 namespace halftone_analyze {
@@ -10,20 +11,32 @@ namespace halftone_analyze {
 // Throws std::runtime_error with the message of the thread's last error.
 void check(htone_status status);
 
-class Session {
+// Releases the handles that this thread gets while the scope lives. Scopes nest.
+class Scope {
  public:
-  Session();
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  // A tensor of f64. It is released with the session.
-  htone_tensor* tensor_of(const std::vector<double>& values);
-  // `count` times the same number, in the memory of one.
-  htone_tensor* repeated(double value, int64_t count);
+  Scope() { check(htone_handles_begin(&scope_)); }
+  ~Scope() { htone_scope_end(scope_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
 
  private:
   htone_scope* scope_ = nullptr;
+};
+
+// All its tensors are released with it.
+class Session {
+ public:
+  Session();
+
+  // A tensor of f64.
+  htone_tensor* tensor_of(const std::vector<double>& values);
+  // `count` times the same number, in the memory of one.
+  htone_tensor* repeated(double value, int64_t count);
+  // The tensors of a safetensors file, which are read one by one.
+  htone_state_dict* open(const std::string& path);
+
+ private:
+  Scope scope_;
   htone_device* device_ = nullptr;
 };
 

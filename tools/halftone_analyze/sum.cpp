@@ -19,7 +19,7 @@ std::string sum(const Options& options) {
                .text("format", options.format->name)
                .text("method", options.method->name)
                .number("value", options.value)
-               .raw("count", std::to_string(options.count))
+               .whole("count", options.count)
                .number("sum", result)
                .number("exact", exact)
                .number("relative_error", error)

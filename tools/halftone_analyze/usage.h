@@ -1,0 +1,28 @@
+// The text of halftone-analyze --help.
+#pragma once
+
+namespace halftone_analyze {
+
+constexpr const char* kUsage =
+    "usage: halftone-analyze formats [--json]\n"
+    "       halftone-analyze sum --format FORMAT --value NUMBER --count N [--method METHOD] [--json]\n"
+    "       halftone-analyze file FILE [--format FORMAT]... [--tensor PATTERN] [--json]\n"
+    "\n"
+    "Shows what formats of few digits do to numbers.\n"
+    "\n"
+    "formats prints the range and the digits of each format, and the relative errors of rounding to it, for numbers "
+    "of\n"
+    "five ranges. sum adds one number many times, as the arithmetic of a format does. file prints, for each float\n"
+    "tensor of a safetensors file, its magnitudes and what rounding to formats would lose.\n"
+    "\n"
+    "  --format FORMAT    fp64, fp32, tf32, fp16, bf16, e4m3, e5m2 or e2m1; of file several times, default fp16, "
+    "bf16,\n"
+    "                     e4m3 and e5m2\n"
+    "  --method METHOD    naive, pairwise, kahan, neumaier or exact; default naive\n"
+    "  --value NUMBER     the number that is added\n"
+    "  --count N          how many times, 0 to 1000000000; each takes 8 bytes of memory\n"
+    "  --tensor PATTERN   only tensors whose names fit, such as '*.weight': * is any text, ? any character\n"
+    "  --json             print one object in JSON; a number that is not finite is null\n"
+    "  --help, --version\n";
+
+}  // namespace halftone_analyze
