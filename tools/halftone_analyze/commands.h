@@ -13,5 +13,7 @@ std::string formats(const Options& options);
 std::string sum(const Options& options);
 // The tensors of a safetensors file, and what formats do to them.
 std::string file(const Options& options);
+// How fast a product is, and those of aligned sizes.
+std::string shapes(const Options& options);
 
 }  // namespace halftone_analyze

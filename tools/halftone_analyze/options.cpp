@@ -18,12 +18,18 @@ constexpr NamedMethod kMethods[] = {{"naive", HTONE_SUM_NAIVE},
                                     {"kahan", HTONE_SUM_KAHAN},
                                     {"neumaier", HTONE_SUM_NEUMAIER},
                                     {"exact", HTONE_SUM_EXACT}};
+constexpr NamedDtype kDtypes[] = {
+    {"fp32", HTONE_F32}, {"bf16", HTONE_BF16}, {"fp16", HTONE_F16}, {"e4m3", HTONE_F8E4M3}};
 struct NamedCommand {
   std::string_view name;
   Command command;
 };
-constexpr NamedCommand kCommands[] = {{"formats", Command::kFormats}, {"sum", Command::kSum}, {"file", Command::kFile}};
+constexpr NamedCommand kCommands[] = {
+    {"formats", Command::kFormats}, {"sum", Command::kSum}, {"file", Command::kFile}, {"shapes", Command::kShapes}};
 constexpr int64_t kMostElements = 1'000'000'000;
+constexpr const char* kSizes[] = {"M", "N", "K"};
+constexpr int64_t kLargestSize = 1 << 16;
+constexpr int64_t kLargestMatrix = 1 << 26;
 
 [[noreturn]] void print_and_exit(const char* text) {
   std::fputs(text, stdout);
@@ -40,6 +46,7 @@ class Parser {
     while (argv_ != end_) take_argument();
     if (options_.command == Command::kSum) finish_sum();
     if (options_.command == Command::kFile) finish_file();
+    if (options_.command == Command::kShapes) finish_shapes();
     return options_;
   }
 
@@ -72,10 +79,23 @@ class Parser {
       refuse("--json takes no value");
     } else if (!text_.starts_with('-')) {
       take_operand();
-    } else if (!(options_.command == Command::kSum && take_of_sum(flag)) &&
-               !(options_.command == Command::kFile && take_of_file(flag))) {
+    } else if (!take_flag(flag)) {
       refuse("there is no option " + std::string(flag));
     }
+  }
+
+  bool take_flag(std::string_view flag) {
+    switch (options_.command) {
+      case Command::kFormats:
+        return false;
+      case Command::kSum:
+        return take_of_sum(flag);
+      case Command::kFile:
+        return take_of_file(flag);
+      case Command::kShapes:
+        return take_of_shapes(flag);
+    }
+    return false;
   }
 
   std::string_view value() {
@@ -85,10 +105,21 @@ class Parser {
   }
 
   void take_operand() {
-    if (options_.command != Command::kFile) refuse("the argument " + std::string(text_) + " is not an option");
+    if (options_.command == Command::kFile) return take_file();
+    if (options_.command == Command::kShapes) return take_size();
+    refuse("the argument " + std::string(text_) + " is not an option");
+  }
+
+  void take_file() {
     if (!options_.path.empty()) refuse("FILE " + std::string(text_) + ": expected one file");
     if (text_.empty()) refuse("FILE is an empty text");
     options_.path = text_;
+  }
+
+  void take_size() {
+    if (options_.sizes.size() == std::size(kSizes))
+      refuse("the argument " + std::string(text_) + " is after M, N and K");
+    options_.sizes.push_back(whole_number(kSizes[options_.sizes.size()], text_, 1, kLargestSize));
   }
 
   bool take_of_sum(std::string_view flag) {
@@ -134,6 +165,21 @@ class Parser {
     for (const std::string_view name : {"fp16", "bf16", "e4m3", "e5m2"}) {
       options_.formats.push_back(named("--format", name, kFormats));
     }
+  }
+
+  bool take_of_shapes(std::string_view flag) {
+    if (flag != "--dtype") return false;
+    options_.dtype = named(flag, value(), kDtypes);
+    return true;
+  }
+
+  void finish_shapes() {
+    const std::vector<int64_t>& sizes = options_.sizes;
+    if (sizes.size() < std::size(kSizes)) refuse(std::string(kSizes[sizes.size()]) + " is missing");
+    if (std::max({sizes[0] * sizes[1], sizes[0] * sizes[2], sizes[1] * sizes[2]}) > kLargestMatrix) {
+      refuse("M, N and K give a matrix of more than " + std::to_string(kLargestMatrix) + " elements");
+    }
+    if (options_.dtype == nullptr) options_.dtype = &kDtypes[0];
   }
 
   char** argv_;

@@ -11,7 +11,7 @@
 
 namespace halftone_analyze {
 
-enum class Command { kFormats, kSum, kFile };
+enum class Command { kFormats, kSum, kFile, kShapes };
 
 struct NamedFormat {
   std::string_view name;
@@ -20,6 +20,10 @@ struct NamedFormat {
 struct NamedMethod {
   std::string_view name;
   htone_sum_method method;
+};
+struct NamedDtype {
+  std::string_view name;
+  htone_dtype dtype;
 };
 std::span<const NamedFormat> all_formats();
 
@@ -35,6 +39,9 @@ struct Options {
   std::string path;
   std::string pattern = "*";  // of names, as a shell has them for files
   std::vector<const NamedFormat*> formats;
+  // For kShapes alone.
+  std::vector<int64_t> sizes;  // M, N, K
+  const NamedDtype* dtype = nullptr;
 };
 
 // Prints the usage and exits for --help and --version; prints what is wrong and exits with 2.

@@ -33,6 +33,14 @@ htone_tensor* Session::repeated(double value, int64_t count) {
   return tensor;
 }
 
+htone_tensor* Session::full(htone_dtype dtype, const std::vector<int64_t>& shape, double value) {
+  htone_tensor* tensor = nullptr;
+  check(htone_tensor_create_full(device_, dtype, static_cast<int32_t>(shape.size()), shape.data(), value, &tensor));
+  return tensor;
+}
+
+void Session::wait() { check(htone_device_synchronize(device_)); }
+
 htone_state_dict* Session::open(const std::string& path) {
   htone_state_dict* file = nullptr;
   check(htone_safetensors_open(device_, path.c_str(), &file));

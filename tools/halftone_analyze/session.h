@@ -32,6 +32,10 @@ class Session {
   htone_tensor* tensor_of(const std::vector<double>& values);
   // `count` times the same number, in the memory of one.
   htone_tensor* repeated(double value, int64_t count);
+  // All elements are the same number.
+  htone_tensor* full(htone_dtype dtype, const std::vector<int64_t>& shape, double value);
+  // Waits for the device.
+  void wait();
   // The tensors of a safetensors file, which are read one by one.
   htone_state_dict* open(const std::string& path);
 
