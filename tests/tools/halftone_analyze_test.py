@@ -17,6 +17,7 @@ import unittest
 from pathlib import Path
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/precision-tools.md"
+LIBRARY_HEADERS = DOCUMENT.parents[1] / "capi/include/halftone"
 SHOWN = re.compile(r"^```sh\nhalftone-analyze ([^\n]*)\n```\n+```text\n(.*?)^```$", re.S | re.M)
 FORMATS = {"fp64": 9, "fp32": 8, "tf32": 3, "fp16": 1, "bf16": 2, "e4m3": 4, "e5m2": 5, "e2m1": 6}
 METHODS = {"naive": 1, "pairwise": 2, "kahan": 3, "neumaier": 4, "exact": 5}
@@ -248,6 +249,36 @@ class HalftoneAnalyze(unittest.TestCase):
             self.assertEqual(shown["dtype"], dtype)
             self.assert_speeds(shown, (16, 16, 24))
 
+    def test_advice_has_a_reason_and_a_source_for_each_line(self):
+        devices = json.loads(self.output("advice", "--json"))["devices"]
+        self.assertEqual([one["device"] for one in devices],
+                         ["v100", "t4", "a100", "h100", "h200", "b200", "avx2", "avx512", "avx512_bf16", "amx", "this"])
+        recipes = (LIBRARY_HEADERS / "recipe.h").read_text(encoding="utf-8")
+        for one in devices:
+            for name in ("format", "recipe", "scaling", "alignment", "speed"):
+                self.assertTrue(all(one[name][part] for part in ("value", "reason", "source")), (one["device"], name))
+            for recipe in re.findall(r"HTONE_RECIPE_\w+", one["recipe"]["value"] + " " + one["recipe"]["reason"]):
+                self.assertIn(f"  {recipe} =", recipes)
+            self.assertEqual("fp16" in one["format"]["value"], "dynamic" in one["scaling"]["value"])
+            for storage in one["bytes_per_parameter"]:
+                self.assertEqual(storage["bytes"], sum(storage[part] for part in ("weights", "copy", "gradients", "moments")))
+            self.assertTrue(1 <= one["speed_from"] <= one["speed_to"])
+        storage = {one["device"]: [way["bytes"] for way in one["bytes_per_parameter"]] for one in devices}
+        self.assertEqual((storage["avx2"], storage["v100"], storage["a100"]), ([16], [18, 16, 12], [18, 16, 14, 12]))
+
+    def test_advice_for_this_machine_is_compared_with_a_measurement(self):
+        this, = json.loads(self.output("advice", "--device", "this", "--json"))["devices"]
+        like, = json.loads(self.output("advice", f"--device={this['like']}", "--json"))["devices"]
+        for name in set(like) - {"device"}:
+            self.assertEqual(this[name], like[name])
+        for name in ("fp32_gflops", "bf16_gflops", "ratio"):
+            self.assertTrue(0 < this[name]["low"] <= this[name]["median"] <= this[name]["high"])
+        agrees = this["ratio"]["high"] >= 0.8 * like["speed_from"] and this["ratio"]["low"] <= 1.2 * like["speed_to"]
+        self.assertEqual(this["agrees"], agrees)
+        kernels = {"AVX3": "avx512", "AVX2": "avx2"}[this["instruction_set"]]
+        with_bf16 = "amx" if this["has_amx"] else "avx512_bf16"
+        self.assertEqual(this["like"], with_bf16 if this["has_bf16_products"] else kernels)
+
     def test_the_document_shows_what_is_printed(self):
         shown = SHOWN.findall(DOCUMENT.read_text(encoding="utf-8"))
         self.assertGreaterEqual(len(shown), 3)
@@ -277,6 +308,8 @@ class HalftoneAnalyze(unittest.TestCase):
                  "the argument 4 is after M, N and K": ["shapes", "1", "2", "3", "4"], "no option -1": ["shapes", "-1"],
                  "matrix of more than 67108864 elements": ["shapes", "1", "16384", "8192"],
                  "--dtype fp64: expected one of fp32": ["shapes", "1", "1", "1", "--dtype=fp64"],
+                 "--device v101: expected one of this, v100": ["advice", "--device", "v101"],
+                 "no option --dtype": ["advice", "--dtype", "fp16"],
                  "FILE is missing": ["file", "--json"], "FILE b: expected one file": ["file", "a", "b"],
                  "FILE is an empty text": ["file", ""], "no option --value ": ["file", "a", "--value ", "1"],
                  "--format fp17: expected one of fp64": ["file", "a", "--format", "fp17"],

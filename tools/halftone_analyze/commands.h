@@ -15,5 +15,7 @@ std::string sum(const Options& options);
 std::string file(const Options& options);
 // How fast a product is, and those of aligned sizes.
 std::string shapes(const Options& options);
+// Formats and recipes by hardware, and what this machine measures.
+std::string advice(const Options& options);
 
 }  // namespace halftone_analyze

@@ -1,4 +1,4 @@
-// What rounding to one format does to elements, as counts and powers: they add up over parts of a tensor, and over
+// Counts and powers of what rounding to one format does to elements. They add up over parts of a tensor, and over
 // tensors.
 #pragma once
 

@@ -17,6 +17,8 @@ std::string run(const Options& options) {
       return file(options);
     case Command::kShapes:
       return shapes(options);
+    case Command::kAdvice:
+      return advice(options);
   }
   return {};
 }

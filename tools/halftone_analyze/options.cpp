@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "hardware.h"
 #include "usage.h"
 #include "values.h"
 
@@ -24,8 +25,11 @@ struct NamedCommand {
   std::string_view name;
   Command command;
 };
-constexpr NamedCommand kCommands[] = {
-    {"formats", Command::kFormats}, {"sum", Command::kSum}, {"file", Command::kFile}, {"shapes", Command::kShapes}};
+constexpr NamedCommand kCommands[] = {{"formats", Command::kFormats},
+                                      {"sum", Command::kSum},
+                                      {"file", Command::kFile},
+                                      {"shapes", Command::kShapes},
+                                      {"advice", Command::kAdvice}};
 constexpr int64_t kMostElements = 1'000'000'000;
 constexpr const char* kSizes[] = {"M", "N", "K"};
 constexpr int64_t kLargestSize = 1 << 16;
@@ -94,6 +98,8 @@ class Parser {
         return take_of_file(flag);
       case Command::kShapes:
         return take_of_shapes(flag);
+      case Command::kAdvice:
+        return take_of_advice(flag);
     }
     return false;
   }
@@ -180,6 +186,20 @@ class Parser {
       refuse("M, N and K give a matrix of more than " + std::to_string(kLargestMatrix) + " elements");
     }
     if (options_.dtype == nullptr) options_.dtype = &kDtypes[0];
+  }
+
+  bool take_of_advice(std::string_view flag) {
+    if (flag != "--device") return false;
+    const std::string_view name = value();
+    std::string names = "this";
+    bool is_known = name == "this";
+    for (const Hardware& hardware : all_hardware()) {
+      is_known = is_known || hardware.name == name;
+      names.append(", ").append(hardware.name);
+    }
+    if (!is_known) refuse(flag, name, "one of " + names);
+    options_.device = name;
+    return true;
   }
 
   char** argv_;

@@ -11,7 +11,7 @@
 
 namespace halftone_analyze {
 
-enum class Command { kFormats, kSum, kFile, kShapes };
+enum class Command { kFormats, kSum, kFile, kShapes, kAdvice };
 
 struct NamedFormat {
   std::string_view name;
@@ -42,6 +42,8 @@ struct Options {
   // For kShapes alone.
   std::vector<int64_t> sizes;  // M, N, K
   const NamedDtype* dtype = nullptr;
+  // For kAdvice alone: a name of the table of hardware or "this"; empty for all.
+  std::string_view device;
 };
 
 // Prints the usage and exits for --help and --version; prints what is wrong and exits with 2.

@@ -25,7 +25,7 @@ class Product {
 
   // Computes it once.
   void run() const;
-  // Of one product, in the mean of `repeats`.
+  // The time of one product, in the mean of `repeats`.
   double seconds(int64_t repeats) const;
   const ProductShape& shape() const { return shape_; }
 
