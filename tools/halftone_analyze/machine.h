@@ -16,7 +16,6 @@ struct Machine {
   const Hardware* like;
 };
 
-// Throws if the table has no such hardware.
 Machine this_machine();
 
 // Products of 512 x 512 matrices.

@@ -29,7 +29,7 @@ constexpr const char* kUsage =
     "  --count N          how many times, 0 to 1000000000; each takes 8 bytes of memory\n"
     "  --tensor PATTERN   only tensors whose names fit, such as '*.weight': * is any text, ? any character\n"
     "  --dtype DTYPE      of the matrices: fp32, bf16, fp16 or e4m3; default fp32\n"
-    "  --device NAME      this, v100, t4, a100, h100, h200, b200, avx2, avx512, avx512_bf16 or amx; default all\n"
+    "  --device NAME      this, v100, t4, a100, h100, h200, b200, cpu, avx2, avx512, avx512_bf16, amx; default all\n"
     "  --json             print one object in JSON; a number that is not finite is null\n"
     "  --help, --version\n";
 
