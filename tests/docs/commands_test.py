@@ -40,6 +40,7 @@ RULES = [
      rf"build/install/bin/halftone-run \1 {FASHION} \2 --steps 2"),
     (r"halftone-run (.*) train_gpt (.*) --steps 14 (.*)", rf"{LAUNCHER} \1 {GPT} \2 --steps 2 \3 && grep -q items full-2"),
     (r"halftone-run (.*) \./train (--epochs 3)", rf"{LAUNCHER} \1 {FASHION} \2 --sharding ddp"),
+    (r"halftone-analyze file model\.safetensors (.*)", rf"{ANALYZER} file $root/tests/vectors/gpt/before.safetensors \1"),
     (r"halftone-analyze (.*)", rf"{ANALYZER} \1"),
     (r"(?:prefix=|export PKG_CONFIG_PATH=|cc program\.c ).*", r"\g<0>"),
     (r"cmake --preset release (-DCMAKE_INSTALL_PREFIX.*)", r"cmake -S $root --preset release -B $PWD/configured \1"),
