@@ -123,10 +123,10 @@ TEST(GlooNetwork, D6_WithoutTheCheckADamagedValueArrivesUnnoticed) {
   const GlooRanks ranks(kRanks, [&](GlooRank& rank) {
     ProxiedRank proxied(rank, {});
     proxied.join(0);
-    std::vector<float> values(kLarge, rank.number == 0 ? 1.5f : 0.0f);
+    std::vector<float> values(kSmall, rank.number == 0 ? 1.5f : 0.0f);
     const Status status = broadcast_damaged(proxied, values);
     ASSERT_TRUE(status.ok()) << status.message;
-    EXPECT_EQ(std::count(values.begin(), values.end(), 1.5f), kLarge - (rank.number == 1 ? 1 : 0));
+    EXPECT_EQ(std::count(values.begin(), values.end(), 1.5f), kSmall - (rank.number == 1 ? 1 : 0));
     EXPECT_TRUE(barrier_of(*rank.group).ok());
   });
 }
