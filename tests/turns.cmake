@@ -17,7 +17,7 @@ set(HALFTONE_TURNS_OF_ADDRESS
     "parallel\\.(CodedAverage|CodedShards|Deterministic|Kinds/|Ranks/|SentCodes|ShardedDeterministic|ShardedPrecision|Shards/)"
     "samples\\."
     "tensor\\.NameIndex\\."
-    "trainer\\.")
+    "resume\\.")
 set(HALFTONE_TURNS_OF_THREAD
     "capi\\.(autograd|checkpoint|host|stub_device)_test"
     "comm\\.(Algorithms|Calls/|CommFailures|GlooFailures|GlooNetwork|Ranks/|SharedMemoryCollectives|SharedMemoryFailures)"
@@ -27,7 +27,7 @@ set(HALFTONE_TURNS_OF_THREAD
     "optim\\.(OptimizerTest|ShardedStepTest)\\."
     "parallel\\.(Kinds/|Ranks/|Replicate\\.|SentCodes|ShardedAverages|ShardedDeterministic|ShardedPeak|ShardedPlan)"
     "parallel\\.(CodedAverage|CodedShards|Deterministic|ShardedPrecision|Shards/)"
-    "trainer\\.")
+    "resume\\.")
 
 # Sets `turn` to the label of the variable `test`: turn0, turn1 and so on, empty where it runs on each commit. `place`
 # counts the tests that take turns, and `sanitizer` is ADDRESS, THREAD or empty. Each round of turns begins one later:

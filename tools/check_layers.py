@@ -27,7 +27,7 @@ ARROWS = {
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
     "analysis": ("backend",),
-    "trainer": ("nn", "optim", "comm", "checkpoint", "data"),
+    "resume": ("nn", "optim", "comm", "checkpoint", "data"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {

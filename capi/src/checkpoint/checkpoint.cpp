@@ -10,31 +10,31 @@
 #include "nn/state_dict_handle.h"
 #include "optim/handles.h"
 #include "runtime/handles.h"
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
 
-Ref<trainer::Checkpoint> make_checkpoint(const Ref<Context>& context, const char* directory) {
-  return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory); });
+Ref<resume::Checkpoint> make_checkpoint(const Ref<Context>& context, const char* directory) {
+  return about("directory", [&] { return make_ref<resume::Checkpoint>(context, directory); });
 }
 
-Ref<trainer::Checkpoint> make_shared_checkpoint(const Ref<Context>& context, const char* directory,
+Ref<resume::Checkpoint> make_shared_checkpoint(const Ref<Context>& context, const char* directory,
                                                 const Ref<Group>& group) {
-  return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory, group); });
+  return about("directory", [&] { return make_ref<resume::Checkpoint>(context, directory, group); });
 }
 
 // The classes of most parts are incomplete here, which keeps their headers out: the checkpoint copies the reference.
 template <class Object>
-void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Object>& object) {
+void add_part(resume::Checkpoint& checkpoint, const char* name, const Ref<Object>& object) {
   checkpoint.add(name, object);
 }
 
-int64_t load(trainer::Checkpoint& checkpoint) { return checkpoint.load(); }
+int64_t load(resume::Checkpoint& checkpoint) { return checkpoint.load(); }
 
-void verify(const trainer::Checkpoint& checkpoint, int64_t step) {
+void verify(const resume::Checkpoint& checkpoint, int64_t step) {
   about("step", [&] { checkpoint.verify(step); });
 }
 
@@ -77,7 +77,7 @@ htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const
 }
 
 htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {
-  return Call(&trainer::Checkpoint::save, checkpoint, step);
+  return Call(&resume::Checkpoint::save, checkpoint, step);
 }
 
 htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step) {
@@ -85,7 +85,7 @@ htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_st
 }
 
 htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step) {
-  return Call(&trainer::Checkpoint::latest, checkpoint, out_step);
+  return Call(&resume::Checkpoint::latest, checkpoint, out_step);
 }
 
 htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step) {

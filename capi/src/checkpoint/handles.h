@@ -5,13 +5,13 @@
 
 struct htone_checkpoint;
 
-namespace halftone::trainer {
-class Checkpoint;  // trainer/checkpoint.h
+namespace halftone::resume {
+class Checkpoint;  // resume/checkpoint.h
 }
 
 namespace halftone::capi {
 
 template <>
-struct HandleTraits<htone_checkpoint> : HandleTo<Ref<trainer::Checkpoint>, HandleType::kCheckpoint> {};
+struct HandleTraits<htone_checkpoint> : HandleTo<Ref<resume::Checkpoint>, HandleType::kCheckpoint> {};
 
 }  // namespace halftone::capi

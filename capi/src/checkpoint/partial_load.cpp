@@ -3,22 +3,22 @@
 #include "base/call.h"
 #include "checkpoint/handles.h"
 #include "optim/load_report.h"
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
 
-int64_t load_with(trainer::Checkpoint& checkpoint, const optim::LoadOptions& options) {
+int64_t load_with(resume::Checkpoint& checkpoint, const optim::LoadOptions& options) {
   return checkpoint.load(options);
 }
 
-size_t loaded_count(const trainer::Checkpoint& checkpoint, htone_load_outcome outcome) {
+size_t loaded_count(const resume::Checkpoint& checkpoint, htone_load_outcome outcome) {
   return names_of(checkpoint.report(), outcome).size();
 }
 
-std::string loaded_name(const trainer::Checkpoint& checkpoint, htone_load_outcome outcome, size_t index) {
+std::string loaded_name(const resume::Checkpoint& checkpoint, htone_load_outcome outcome, size_t index) {
   return name_at(names_of(checkpoint.report(), outcome), index);
 }
 

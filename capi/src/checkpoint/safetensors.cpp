@@ -13,7 +13,7 @@
 #include "nn/state_dict_handle.h"
 #include "runtime/context.h"
 #include "runtime/handles.h"
-#include "trainer/module_file.h"
+#include "resume/module_file.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -50,7 +50,7 @@ SharedState load_memory(ContextDevice& device, const void* data, size_t size) {
 }
 
 void load_into(const nn::Module& module, const char* path, bool strict) {
-  about("path", [&] { trainer::load_file(module, path, strict); });
+  about("path", [&] { resume::load_file(module, path, strict); });
 }
 
 // The caller's memory for a whole file.

@@ -1,6 +1,6 @@
 #include "survivors.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 TEST(GlooSurvivors, D1_GoOnFromTheLastCheckpointInTheSameProcesses) {
@@ -12,4 +12,4 @@ TEST(GlooSurvivors, D1_OfSharedWeightsGoOnLikewise) {
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

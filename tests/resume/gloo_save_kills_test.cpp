@@ -1,6 +1,6 @@
 #include "save_kills.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 TEST(GlooSaveKills, P4_S9_D1_ARankKilledInAnyPhaseIsLostToTheOthersAndACompleteCheckpointLoads) {
@@ -8,4 +8,4 @@ TEST(GlooSaveKills, P4_S9_D1_ARankKilledInAnyPhaseIsLostToTheOthersAndACompleteC
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -16,7 +16,7 @@
 #include "sharded_ranks.h"
 #include "temporary_folder.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 inline constexpr int kRanksAtFirst = 3;
 inline constexpr int kSavedSteps = 2;
@@ -146,4 +146,4 @@ inline void expect_survivors_go_on(const SurvivorsCase& setting) {
   }
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -12,7 +12,7 @@
 #include "sharded_ranks.h"
 #include "temporary_folder.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 constexpr int kRankCounts[] = {1, 2, 3, 4, 8};
@@ -328,4 +328,4 @@ TEST(SharedSave, F17_DamageInAnyFileMakesAllRanksLoadTheCheckpointBefore) {
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,10 +7,10 @@
 #include "comm/group/agreement.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "trainer/shared_save.h"
-#include "trainer/training_state.h"
+#include "resume/shared_save.h"
+#include "resume/training_state.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 namespace {
 
@@ -247,4 +247,4 @@ void Checkpoint::commit(const StagedLoad& load) {
   is_partly_loaded_ = false;
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -6,7 +6,7 @@
 
 #include "nn/module.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 // First checks the file's header against the module, and its bools; after an error until then nothing has changed. Then
 // reads each tensor into its place; the message of an error from here on says that the module was partly loaded. Throws
@@ -14,4 +14,4 @@ namespace halftone::trainer {
 // parameters and buffers.
 void load_file(const nn::Module& module, const std::string& path, bool strict);
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -1,11 +1,11 @@
-#include "trainer/training_state.h"
+#include "resume/training_state.h"
 
 #include "core/error.h"
 #include "data/state.h"
 #include "nn/state.h"
 #include "optim/state.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 namespace {
 
@@ -150,4 +150,4 @@ StagedLoad TrainingState::stage(const StateDict& state, const optim::LoadOptions
   return load;
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

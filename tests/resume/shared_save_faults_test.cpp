@@ -4,7 +4,7 @@
 #include "sharded_ranks.h"
 #include "temporary_folder.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 constexpr int kRanks = 3;
@@ -103,4 +103,4 @@ TEST(SharedSaveFaults, P4_S2_S5_S9_AFailureOfAnyRankIsOneOfAllAndLeavesTheCheckp
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

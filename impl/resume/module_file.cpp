@@ -1,11 +1,11 @@
-#include "trainer/module_file.h"
+#include "resume/module_file.h"
 
 #include "checkpoint/open_safetensors.h"
 #include "core/error.h"
 #include "nn/state.h"
 #include "runtime/context.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 namespace {
 
@@ -33,4 +33,4 @@ void load_file(const nn::Module& module, const std::string& path, bool strict) {
   load.commit_or_tell("the module");
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

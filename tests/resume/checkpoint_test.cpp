@@ -1,5 +1,5 @@
 // Loads of a training run that fail: a disk that fails after the checks, and memory that runs out.
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
 #include <cerrno>
 #include <functional>
@@ -16,7 +16,7 @@
 #include "optim/adamw.h"
 #include "room_fixture.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 // A small network and its optimizer in a context whose files are in memory.
@@ -197,4 +197,4 @@ TEST_F(CheckpointTest, AFailedLoadThatChangedNothingForbidsNoSave) {
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -17,7 +17,7 @@
 #include "comm/group/group.h"
 #include "tensor/state_dict.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 class SharedSave {
  public:
@@ -46,4 +46,4 @@ class SharedSave {
   std::string order_;                                  // from rank 0: the save's id, then this rank's part of the plan
 };
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

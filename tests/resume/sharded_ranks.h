@@ -17,9 +17,9 @@
 #include "comm/ranks.h"
 #include "tensor/factory.h"
 #include "tensor/state_dict.h"
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 // One rank: a context and its group.
 struct ShardedRank {
@@ -166,4 +166,4 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

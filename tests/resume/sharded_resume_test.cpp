@@ -7,9 +7,9 @@
 #include "optim/grad_scaler.h"
 #include "parallel/shards.h"
 #include "room_fixture.h"
-#include "trainer/sharded_ranks.h"
+#include "resume/sharded_ranks.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 using parallel::Part;
@@ -171,4 +171,4 @@ TEST_F(ShardedResumeTest, CodesOfSmallParametersBecomeNumbersOnAnyNumberOfRanks)
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

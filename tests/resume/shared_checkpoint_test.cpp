@@ -10,9 +10,9 @@
 #include "optim/sgd.h"
 #include "temporary_folder.h"
 #include "tensor/factory.h"
-#include "trainer/checkpoint.h"
+#include "resume/checkpoint.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 constexpr int kRanks = 3;
@@ -208,4 +208,4 @@ TEST(SharedCheckpoint, ARankThatIsLostIsAnErrorOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -19,7 +19,7 @@
 #include "runtime/context.h"
 #include "tensor/staged_load.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 // A context's state is its seed and its count of random sequences: a resumed run draws the numbers of one that never
 // stopped.
@@ -51,4 +51,4 @@ class TrainingState {
   std::unordered_map<std::string, size_t> places_;  // in parts_, by name
 };
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

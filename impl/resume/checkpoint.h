@@ -20,9 +20,9 @@ namespace halftone::checkpoint {
 class Directory;  // checkpoint/directory.h
 }
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
-class TrainingState;  // trainer/training_state.h
+class TrainingState;  // resume/training_state.h
 
 class Checkpoint final : public RefCounted {
  public:
@@ -33,7 +33,7 @@ class Checkpoint final : public RefCounted {
 
   ~Checkpoint() override;
 
-  // Object is one of the classes of PartObject (trainer/training_state.h), which a caller need not include.
+  // Object is one of the classes of PartObject (resume/training_state.h), which a caller need not include.
   template <class Object>
   void add(std::string name, const Ref<Object>& object);
 
@@ -75,4 +75,4 @@ class Checkpoint final : public RefCounted {
   bool is_partly_loaded_ = false;  // the parts are a mix of two states
 };
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -1,6 +1,6 @@
 #include "save_kills.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 TEST(SharedSaveKills, P4_S9_D1_ARankKilledInAnyPhaseIsLostToTheOthersAndACompleteCheckpointLoads) {
@@ -8,4 +8,4 @@ TEST(SharedSaveKills, P4_S9_D1_ARankKilledInAnyPhaseIsLostToTheOthersAndAComplet
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

@@ -1,11 +1,11 @@
-#include "trainer/shared_save.h"
+#include "resume/shared_save.h"
 
 #include <utility>
 
 #include "checkpoint/save_plan.h"
 #include "comm/group/text_exchange.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 namespace {
 
@@ -66,4 +66,4 @@ StateDict SharedSave::own_part() const {
   return own;
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

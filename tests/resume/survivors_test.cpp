@@ -1,6 +1,6 @@
 #include "survivors.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 namespace {
 
 TEST(Survivors, D1_GoOnFromTheLastCheckpointInTheSameProcesses) {
@@ -13,4 +13,4 @@ TEST(Survivors, D1_OfSharedWeightsGoOnLikewise) {
 }
 
 }  // namespace
-}  // namespace halftone::trainer
+}  // namespace halftone::resume

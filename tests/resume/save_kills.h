@@ -14,7 +14,7 @@
 #include "sharded_ranks.h"
 #include "temporary_folder.h"
 
-namespace halftone::trainer {
+namespace halftone::resume {
 
 inline constexpr int kRanks = 3;
 inline constexpr std::chrono::seconds kTimeout{60};
@@ -174,4 +174,4 @@ inline void expect_survived_in_any_phase(const Connection& connection) {
   }
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone::resume
