@@ -5,6 +5,7 @@
 #include "cuda/optim/entries.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/select/entries.h"
+#include "cuda/statistics/entries.h"
 
 namespace halftone::cuda {
 
@@ -13,6 +14,7 @@ const ReduceKernels kReduceKernels = {HALFTONE_REDUCE_ENTRIES(HALFTONE_ENTRY_ROW
 const NormKernels kNormKernels = {HALFTONE_NORM_ENTRIES(HALFTONE_ENTRY_ROW)};
 const IndexKernels kIndexKernels = {HALFTONE_INDEX_ENTRIES(HALFTONE_ENTRY_ROW)};
 const SelectKernels kSelectKernels = {HALFTONE_SELECT_ENTRIES(HALFTONE_ENTRY_ROW)};
+const StatisticsKernels kStatisticsKernels = {HALFTONE_STATISTICS_ENTRIES(HALFTONE_ENTRY_ROW)};
 const OptimKernels kOptimKernels = {HALFTONE_OPTIM_ENTRIES(HALFTONE_ENTRY_ROW)};
 
 const Kernels& kernels() noexcept {

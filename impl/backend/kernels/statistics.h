@@ -4,12 +4,13 @@
 
 #include "backend/device.h"
 #include "backend/formula/tensor_summary.h"
+#include "backend/formula/update_summary.h"
 #include "backend/kernels/optim.h"
 #include "backend/view.h"
 
 namespace halftone {
 
-// Both add to `summary`, which is in device memory and begins as TensorSummary().
+// Each adds to `summary`, which is in device memory and begins as TensorSummary() or UpdateSummary().
 struct StatisticsKernels {
   // Adds every element of a float tensor, in one pass.
   Status (*summarize)(Stream&, const View& in, TensorSummary* summary) noexcept;
@@ -17,11 +18,15 @@ struct StatisticsKernels {
   // costs a launch alone where the step does not need the summary.
   Status (*summarize_gradients)(Stream&, const MultiTensor<GradSlot>&, const int32_t* condition,
                                 TensorSummary* summary) noexcept;
+  // Adds the update of every weight, in one pass. The views are float and have one shape.
+  Status (*summarize_update)(Stream&, const View& before, const View& after, const View& gradient,
+                             UpdateSummary* summary) noexcept;
 };
 
 // All entries (backend/kernels/entry.h).
-#define HALFTONE_STATISTICS_ENTRIES(X) \
-  X(StatisticsKernels, summarize)      \
-  X(StatisticsKernels, summarize_gradients)
+#define HALFTONE_STATISTICS_ENTRIES(X)      \
+  X(StatisticsKernels, summarize)           \
+  X(StatisticsKernels, summarize_gradients) \
+  X(StatisticsKernels, summarize_update)
 
 }  // namespace halftone

@@ -5,8 +5,9 @@
 #include <functional>
 
 #include "cpu/device.h"
-#include "cpu/kernel_groups.h"
 #include "cpu/optim/chunk_loop.h"
+#include "cpu/statistics/entries.h"
+#include "cpu/statistics/shared_count.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
@@ -16,11 +17,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
-
-template <class T>
-void add_shared(T& shared, T value) {
-  if (value != 0) std::atomic_ref(shared).fetch_add(value, std::memory_order_relaxed);
-}
 
 // Replaces a shared value by another that is better.
 template <class Better>
@@ -92,8 +88,6 @@ namespace halftone::cpu {
 HWY_EXPORT(summarize_view);
 HWY_EXPORT(summarize_list);
 
-namespace {
-
 Status summarize(Stream& stream, const View& in, TensorSummary* summary) noexcept {
   HWY_DYNAMIC_DISPATCH(summarize_view)(pool_of(stream), in, summary);
   return {};
@@ -104,13 +98,6 @@ Status summarize_gradients(Stream& stream, const MultiTensor<GradSlot>& gradient
   if (*condition != 0) HWY_DYNAMIC_DISPATCH(summarize_list)(pool_of(stream), gradients, summary);
   return {};
 }
-
-}  // namespace
-
-const StatisticsKernels kStatisticsKernels = {
-    .summarize = summarize,
-    .summarize_gradients = summarize_gradients,
-};
 
 }  // namespace halftone::cpu
 #endif

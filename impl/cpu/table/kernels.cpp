@@ -6,6 +6,7 @@
 #include "cpu/optim/entries.h"
 #include "cpu/reduce/entries.h"
 #include "cpu/select/entries.h"
+#include "cpu/statistics/entries.h"
 
 namespace halftone::cpu {
 
@@ -15,6 +16,7 @@ const NormKernels kNormKernels = {HALFTONE_NORM_ENTRIES(HALFTONE_ENTRY_ROW)};
 const LossKernels kLossKernels = {HALFTONE_LOSS_ENTRIES(HALFTONE_ENTRY_ROW)};
 const IndexKernels kIndexKernels = {HALFTONE_INDEX_ENTRIES(HALFTONE_ENTRY_ROW)};
 const SelectKernels kSelectKernels = {HALFTONE_SELECT_ENTRIES(HALFTONE_ENTRY_ROW)};
+const StatisticsKernels kStatisticsKernels = {HALFTONE_STATISTICS_ENTRIES(HALFTONE_ENTRY_ROW)};
 const OptimKernels kOptimKernels = {HALFTONE_OPTIM_ENTRIES(HALFTONE_ENTRY_ROW)};
 
 const Kernels& kernels() noexcept {

@@ -1,7 +1,8 @@
 #include "cuda/base/block.h"
-#include "cuda/base/kernel_groups.h"
 #include "cuda/base/places.h"
 #include "cuda/optim/tile.h"
+#include "cuda/statistics/entries.h"
+#include "cuda/statistics/shared_count.h"
 
 namespace halftone::cuda {
 namespace {
@@ -20,11 +21,6 @@ HALFTONE_DEVICE void add(float value, Bins& bins, Extremes<unsigned>& extremes) 
   const uint32_t magnitude = magnitude_of(value);
   extremes.add(magnitude);
   if (magnitude != 0) atomicAdd(&bins[warp_of_thread()][magnitude >> 23], 1u);
-}
-
-// Counts are integers, so they may be added in any order.
-HALFTONE_DEVICE void add_shared(int64_t& shared, unsigned value) {
-  if (value != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&shared), static_cast<unsigned long long>(value));
 }
 
 struct Largest {
@@ -94,6 +90,8 @@ HALFTONE_KERNEL summarize_list(MultiTensor<GradSlot> gradients, const int32_t* c
   add_block(bins, extremes, *summary);
 }
 
+}  // namespace
+
 Status summarize(Stream& stream, const View& in, TensorSummary* summary) noexcept {
   const Places<1> places = places_of(in);
   return launch(stream, grid_for_items(device_of(stream), places.count), summarize_view, places,
@@ -104,12 +102,5 @@ Status summarize_gradients(Stream& stream, const MultiTensor<GradSlot>& gradient
                            TensorSummary* summary) noexcept {
   return launch(stream, grid_for_parts(gradients), summarize_list, gradients, condition, summary);
 }
-
-}  // namespace
-
-const StatisticsKernels kStatisticsKernels = {
-    .summarize = summarize,
-    .summarize_gradients = summarize_gradients,
-};
 
 }  // namespace halftone::cuda
