@@ -1,0 +1,23 @@
+// Watches the steps of a run that is recorded (analysis/statistics). The record calls it on the thread that trains.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/statistics/tensor_record.h"
+#include "core/ref.h"
+
+namespace halftone::analysis {
+
+class StepWatcher : public RefCounted {
+ public:
+  // Steps count from 1.
+  virtual void begin_step(int64_t step) = 0;
+  // The step is over, or an error ended it.
+  virtual void end_step() = 0;
+  // Returns the samples that have been read since the last call, in the order of their steps. `waits`: also those that
+  // the device has not finished.
+  virtual std::vector<TensorSample> take(bool waits) = 0;
+};
+
+}  // namespace halftone::analysis
