@@ -34,7 +34,7 @@ set(HALFTONE_FULL_CASES_nccl
     "NcclGroups.LargeDeterministic*:*NcclTraining*:*NcclShard*:CommFailures.ARankThatLeaves*:*CollectivesTest*/*_on_8")
 set(HALFTONE_FULL_CASES_cuda_training "*HasTheBitsOfOrdinarySteps/gpt*")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
-set(HALFTONE_FULL_CASES_trainer "SharedSaveFaults.*:SharedSaveKills.*:GlooSaveKills.*:GlooSurvivors.*")
+set(HALFTONE_FULL_CASES_resume "SharedSaveFaults.*:SharedSaveKills.*:GlooSaveKills.*:GlooSurvivors.*")
 set(HALFTONE_FULL_CASES_parallel
     "*GlooTrainingTest.*:*OffloadTest.WeightsHaveTheBits*:*Deterministic.EveryRecipe*:ShardedDeterministic.Dropout*"
     "ShardedDeterministic.ALanguage*:ShardedPrecision.*")
