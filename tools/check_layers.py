@@ -26,7 +26,7 @@ ARROWS = {
     "data": ("tensor",),
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
-    "analysis": ("backend",),
+    "analysis": ("optim",),
     "resume": ("nn", "optim", "comm", "checkpoint", "data"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.

@@ -1,5 +1,7 @@
 #include "core/text/json_writer.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "core/error.h"
@@ -23,6 +25,14 @@ void append_escaped(char c, std::string& text) {
   }
   if (c == '"' || c == '\\') text += '\\';
   text += c;
+}
+
+// No locale changes what to_chars writes.
+template <class Number>
+std::string digits_of(Number value) {
+  if (!std::isfinite(value)) return "null";
+  char digits[32];
+  return std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 }  // namespace
@@ -50,6 +60,16 @@ void JsonWriter::add(const char* key, const std::string& value) {
 void JsonWriter::add(int64_t item) {
   separate();
   text_ += std::to_string(item);
+}
+
+void JsonWriter::add_number(const char* key, float value) {
+  name(key);
+  text_ += digits_of(value);
+}
+
+void JsonWriter::add_number(const char* key, double value) {
+  name(key);
+  text_ += digits_of(value);
 }
 
 void JsonWriter::separate() {

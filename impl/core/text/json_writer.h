@@ -1,5 +1,5 @@
-// Writes JSON: strings, integers, lists and objects. Used for the index of a checkpoint and for trace files. One thread
-// at a time.
+// Writes JSON: strings, numbers, lists and objects. Used for the index of a checkpoint, for trace files and for the
+// record of a run. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ class JsonWriter {
   void add(const char* key, int64_t value);
   void add(const char* key, const std::string& value);
   void add(int64_t item);
+  // With the fewest digits that read back as exactly this FP32 or FP64 number; null if it is not finite.
+  void add_number(const char* key, float value);
+  void add_number(const char* key, double value);
 
   const std::string& text() const noexcept { return text_; }
 
