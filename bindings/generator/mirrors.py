@@ -83,12 +83,12 @@ def to_c(field: dict) -> str:
     if field["role"] == "text":
         return "" if copies_text(field) else f"to.{name} = {name}.empty() ? nullptr : {name}.c_str();"
     if field["role"] == "numbers":
-        return ""
+        return f'copy_entries("{name}", {name}, to.{name});'
     return f"to.{name} = {name};"
 
 
 def structure(api: Api, name: str) -> str:
-    """Arrays and text in a structure are results: they are read from the C structure, and never written to it."""
+    """Text of a fixed length is a result: it is read from the C structure, and never written to it."""
     mine, fields = class_name(name), visible_fields(api.structures[name])
     members = "".join(f"  {field_type(field)} {field['name']};\n" for field in fields)
     reads = "\n".join(f"    {to_mirror(field)}" for field in fields)

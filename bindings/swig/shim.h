@@ -61,6 +61,15 @@ inline std::vector<int32_t> narrowed(const char* function, const char* name, con
   return std::vector<int32_t>(numbers.begin(), numbers.end());
 }
 
+// An array in a structure of C. Entries that are left out stay as they are.
+template <class Element, size_t count>
+void copy_entries(const char* name, const Integers& from, Element (&to)[count]) {
+  if (from.size() > count) {
+    refuse(name, std::to_string(from.size()) + " entries, expected at most " + std::to_string(count));
+  }
+  for (size_t i = 0; i < from.size(); ++i) to[i] = Element(from[i]);
+}
+
 inline std::vector<const char*> pointers_of(const Texts& texts) {
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());

@@ -57,6 +57,7 @@
 #include "halftone/gradients.h"
 #include "halftone/graph.h"
 #include "halftone/grid_sample.h"
+#include "halftone/histogram.h"
 #include "halftone/hooks.h"
 #include "halftone/image.h"
 #include "halftone/in_place.h"

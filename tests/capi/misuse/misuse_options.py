@@ -271,4 +271,4 @@ FIELDS = {
 RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
                      "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_optimizer_options",
                      "htone_group_counters", "htone_launch", "htone_link_cost", "htone_format_info",
-                     "htone_rounding_errors")
+                     "htone_rounding_errors", "htone_histogram")
