@@ -226,6 +226,36 @@ TEST_F(GradCheckOnCuda, ViewsAreSummarizedAsOnTheCpu) {
   }
 }
 
+TEST_F(GradCheckOnCuda, UpdatesAreSummarizedAsOnTheCpu) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const Shape& strides : {Shape{33, 1}, Shape{40, 1}, Shape{1, 300}}) {
+      HostTensor before(dtype, {300, 33}, strides), after(dtype, {300, 33}), gradient(DType::kBF16, {300, 33});
+      before.fill_uniform(-2, 2, 1);
+      gradient.fill_uniform(-1, 1, 2);
+      for (int64_t i = 0; i < before.numel(); ++i) {
+        const double update = std::ldexp(gradient.get(i), -static_cast<int>(i % 30));
+        after.set(i, i % 5 == 0 ? before.get(i) : before.get(i) + update);
+      }
+      before.set(7, kInfinity);
+      after.set(8, kNan);
+      gradient.set(9, kInfinity);
+      gradient.set(10, 0);
+      UpdateSummary cpu, gpu;
+      const StatisticsKernels& here = device().device->kernels().statistics;
+      ASSERT_TRUE(here.summarize_update(cpu_stream(), before.view(), after.view(), gradient.view(), &cpu).ok());
+      DeviceCopies copies(cuda());
+      UpdateSummary* const there = copies.send(&gpu, 1);
+      const View views[] = {copies.send(before), copies.send(after), copies.send(gradient)};
+      const StatisticsKernels& kernels = copies.kernels().statistics;
+      ASSERT_TRUE(kernels.summarize_update(copies.stream(), views[0], views[1], views[2], there).ok());
+      ASSERT_TRUE(copies.fetch().ok());
+      EXPECT_EQ(gpu, cpu) << name_of(dtype);
+      EXPECT_EQ(gpu.not_finite, 3);
+      EXPECT_EQ(gpu.still, 1);
+    }
+  }
+}
+
 // ---- States
 
 struct States {
