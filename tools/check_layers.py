@@ -28,6 +28,7 @@ ARROWS = {
     "parallel": ("nn", "comm", "offload"),
     "analysis": ("optim",),
     "resume": ("nn", "optim", "comm", "checkpoint", "data"),
+    "trainer": ("resume",),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {

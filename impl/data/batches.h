@@ -23,6 +23,7 @@ class Batches final : public RefCounted {
   // being taken, which the caller's function of a source may try.
   void next();
 
+  const Ref<Sampler>& sampler() const noexcept { return sampler_; }
   size_t count() const noexcept { return current_.size(); }
   // Tensor `index` of the current batch; undefined before the first.
   const Tensor& get(size_t index) const noexcept { return current_[index]; }

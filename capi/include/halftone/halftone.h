@@ -104,6 +104,8 @@
 #include "halftone/store.h"
 #include "halftone/tensor.h"
 #include "halftone/trace.h"
+#include "halftone/trainer.h"
+#include "halftone/trainer_parts.h"
 #include "halftone/transformer.h"
 #include "halftone/upsample.h"
 #include "halftone/version.h"

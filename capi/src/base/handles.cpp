@@ -48,6 +48,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a graph",
       "a recipe",
       "a scaled tensor",
+      "a trainer",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

@@ -41,7 +41,8 @@ enum class HandleType : uint8_t {
   kGraph,
   kRecipe,
   kScaled,
-  kLast = kScaled,
+  kTrainer,
+  kLast = kTrainer,
 };
 
 // "a tensor", "an optimizer", for messages.
