@@ -1,5 +1,6 @@
 #include "trainer_run.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TRY(call)                                          \
@@ -8,7 +9,7 @@
     if (status_of_call != HTONE_OK) return status_of_call; \
   } while (0)
 
-enum { kSamples = 72, kFeatures = 32, kHidden = 64, kClasses = 32, kBatch = 8, kLossFactor = 64 };
+enum { kSamples = 72, kFeatures = 160, kHidden = 64, kClasses = 32, kBatch = 8, kLossFactor = 64 };
 
 htone_trainer_options trainer_options(const char* precision) {
   htone_trainer_options options = HTONE_TRAINER_OPTIONS_INIT;
@@ -21,13 +22,16 @@ htone_trainer_options trainer_options(const char* precision) {
   return options;
 }
 
+/* Columns of many magnitudes: each recipe has other blocks with a scale of their own. */
 static htone_batches* make_batches(TrainerRun* run, int shift, int32_t shuffle, htone_sampler** out_sampler) {
   float features[kSamples * kFeatures];
   int64_t labels[kSamples];
   htone_tensor* tensors[2];
   htone_batches* batches;
   htone_sampler_options options = HTONE_SAMPLER_OPTIONS_INIT;
-  for (int i = 0; i < kSamples * kFeatures; ++i) features[i] = (float)(((i + shift) * 37) % 61 - 30) / 16;
+  for (int i = 0; i < kSamples * kFeatures; ++i) {
+    features[i] = ldexpf((float)(((i + shift) * 37) % 61 - 30) / 16, -(i % kFeatures / 32) * 6);
+  }
   for (int i = 0; i < kSamples; ++i) labels[i] = (i + shift) * 5 % kClasses;
   options.count = kSamples;
   options.batch_size = kBatch;
