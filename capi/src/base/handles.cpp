@@ -49,6 +49,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a recipe",
       "a scaled tensor",
       "a trainer",
+      "a record of a run",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

@@ -42,7 +42,8 @@ enum class HandleType : uint8_t {
   kRecipe,
   kScaled,
   kTrainer,
-  kLast = kTrainer,
+  kStatistics,
+  kLast = kStatistics,
 };
 
 // "a tensor", "an optimizer", for messages.

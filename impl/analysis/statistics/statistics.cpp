@@ -32,11 +32,16 @@ Statistics::~Statistics() {
 }
 
 void Statistics::set_optimizer(const Ref<optim::Optimizer>& optimizer, const Ref<optim::GradScaler>& scaler) {
+  require_no_step();
   if (optimizer && &optimizer->device() != &device_) {
     fail(Code::kDevice, "optimizer", "optimizer is on another device than statistics");
   }
   optimizer_ = RecordedOptimizer(optimizer, scaler);
 }
+
+void Statistics::set_optimizer(const Ref<optim::Optimizer>& optimizer) { set_optimizer(optimizer, nullptr); }
+
+void Statistics::clear_optimizer() { set_optimizer(nullptr, nullptr); }
 
 void Statistics::add_watcher(const Ref<StepWatcher>& watcher) { watchers_.push_back(watcher); }
 
@@ -45,7 +50,7 @@ void Statistics::set_spike_callback(std::function<void(const Spike&)> callback) 
 }
 
 void Statistics::set_step_count(int64_t steps) {
-  if (is_in_step_) fail(Code::kState, "statistics", "statistics has begun a step; end or cancel it first");
+  require_no_step();
   if (file_) fail(Code::kState, "statistics", "statistics writes a file already; set the step count before that");
   history_.restart(steps);
   loss_spikes_.clear();
@@ -70,10 +75,7 @@ void Statistics::flush() {
 }
 
 void Statistics::begin_step() {
-  if (is_in_step_) {
-    fail(Code::kState, "statistics", "statistics has begun step %lld; end or cancel it first",
-         static_cast<long long>(current_.step));
-  }
+  require_no_step();
   StepRecord next;
   next.step = history_.steps() + 1;
   optimizer_.read_settings(next);
@@ -95,6 +97,12 @@ void Statistics::begin_watchers(int64_t step) {
 
 void Statistics::end_watchers() {
   for (const Ref<StepWatcher>& watcher : watchers_) watcher->end_step();
+}
+
+void Statistics::require_no_step() const {
+  if (!is_in_step_) return;
+  fail(Code::kState, "statistics", "statistics has begun step %lld; end or cancel it first",
+       static_cast<long long>(current_.step));
 }
 
 void Statistics::require_step() const {

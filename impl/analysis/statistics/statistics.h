@@ -42,9 +42,12 @@ class Statistics final : public RefCounted {
   Statistics(ContextDevice& device, const StatisticsSettings& settings);
   ~Statistics() override;
 
-  // Steps from now on record the learning rate, the scale and the outcome. Null: no longer. Throws DEVICE for one of
-  // another device than the record's. REQUIRES: no scaler without an optimizer.
+  // Steps from now on record the learning rate, the scale and the outcome. Null: no longer. Throws STATE in a step, and
+  // DEVICE for an optimizer of another device than the record's. REQUIRES: no scaler without an optimizer.
   void set_optimizer(const Ref<optim::Optimizer>& optimizer, const Ref<optim::GradScaler>& scaler);
+  // For callers that do not know the classes.
+  void set_optimizer(const Ref<optim::Optimizer>& optimizer);
+  void clear_optimizer();
   void add_watcher(const Ref<StepWatcher>& watcher);
   // Called at the end of end_step, after all is recorded; end_step throws what it throws. Empty: none.
   void set_spike_callback(std::function<void(const Spike&)> callback);
@@ -77,6 +80,7 @@ class Statistics final : public RefCounted {
  private:
   void begin_watchers(int64_t step);
   void end_watchers();
+  void require_no_step() const;
   void require_step() const;
   void see_memory();
   void finish_record(double loss, int64_t items);

@@ -45,6 +45,7 @@ OBJECTS = {
     "store": ("htone_store_create_memory", {}),
     "group": ("htone_group_create", {}), "work": ("htone_group_barrier", {"async_op": True}),
     "scaled": ("htone_scaled_create", {}), "scaled_state": ("htone_state_dict_create", {}),
+    "statistics": ("htone_statistics_create", {}),
     "ddp": ("htone_ddp_create", {}), "fsdp": ("htone_fsdp_create", {}),
     "group_settings": ("htone_optimizer_group", {}),
     **{f"{rule}_optimizer": (f"htone_optimizer_create_{rule}", {})
@@ -77,9 +78,10 @@ REFUSED = {f"htone_{name}": status for status, names in {
     "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child "
              "module_replace_buffer batches_tensor scope_stack_leave "
              "ddp_join_end ddp_mark_ready ddp_finish fsdp_mark_ready fsdp_finish grad_scaler_unscale grad_scaler_step "
-             "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm",
+             "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm "
+             "statistics_begin_part statistics_end_step statistics_last_spike",
     "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "
-                        "checkpoint_loaded_name scaled_tensor_scale scaled_load",
+                        "checkpoint_loaded_name scaled_tensor_scale scaled_load statistics_step",
     "UNSUPPORTED": "device_set_option store_create_tcp", "FORMAT": "safetensors_load_memory",
     "IO": "context_load_plugin checkpoint_verify", "TIMEOUT": "store_get"}.items() for name in names.split()}
 # Refusals that are None in Python.

@@ -23,6 +23,10 @@ BEFORE["htone_optimizer_load_state_dict"] = "state_dict = renew_optimizer_state(
 BEFORE["htone_grad_scaler_update"] = "assert_ok(htone_grad_scaler_unscale(scaler, fixture.optimizer));"
 AFTER["htone_trace_start"] = "assert_ok(htone_trace_stop(fixture.context, fixture.trace_path));"
 BEFORE["htone_trace_stop"] = "assert_ok(htone_trace_start(NULL));"
+AFTER["htone_statistics_begin_step"] = "assert_ok(htone_statistics_cancel_step(statistics));"
+for end in ("htone_statistics_begin_part", "htone_statistics_end_step"):
+    BEFORE[end] = "assert_ok(htone_statistics_begin_step(statistics));"
+AFTER["htone_statistics_begin_part"] = AFTER["htone_statistics_begin_step"]
 AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler));"
 AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
 

@@ -89,6 +89,7 @@ static void make_options(void) {
   assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
   assert_ok(htone_scaled_options_init(&fixture.scaled_options));
   assert_ok(htone_trace_options_init(&fixture.trace_options));
+  assert_ok(htone_statistics_options_init(&fixture.statistics_options));
   assert_ok(htone_group_options_init(&fixture.group_options));
   assert_ok(htone_link_cost_init(&fixture.link_cost));
   assert_ok(htone_ddp_options_init(&fixture.ddp_options));
@@ -325,6 +326,7 @@ static void make_objects(void) {
   fixture.recipe = make_object(kRecipeHandle);
   fixture.graph = keep_graph(make_object(kGraphHandle));
   fixture.scaled = keep_scaled(make_object(kScaledHandle));
+  fixture.statistics = keep_statistics(make_object(kStatisticsHandle));
   assert_ok(htone_state_dict_create(&fixture.scaled_state));
   keep_state_dict(fixture.scaled_state);
   assert_ok(htone_scaled_save(fixture.scaled, fixture.scaled_state, "codes8"));

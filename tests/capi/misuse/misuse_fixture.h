@@ -35,6 +35,7 @@ typedef enum HandleKind {
   kRecipeHandle,
   kGraphHandle,
   kScaledHandle,
+  kStatisticsHandle,
   kHandleKinds
 } HandleKind;
 
@@ -67,6 +68,7 @@ typedef struct Fixture {
   htone_recipe* recipe;
   htone_graph* graph; /* of a step that does nothing */
   htone_scaled* scaled;
+  htone_statistics* statistics; /* with one step, which was a spike */
   htone_state_dict* scaled_state; /* which has `scaled` as "codes8" */
 
   htone_tensor* leaf; /* with a gradient */
@@ -131,6 +133,7 @@ typedef struct Fixture {
   htone_recurrent_options recurrent_options;
   htone_scaled_options scaled_options;
   htone_trace_options trace_options;
+  htone_statistics_options statistics_options;
   htone_group_options group_options;
   htone_ddp_options ddp_options;
   htone_fsdp_options fsdp_options;

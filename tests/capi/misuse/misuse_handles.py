@@ -31,6 +31,7 @@ HANDLES = {
     "htone_recipe": ("kRecipeHandle", "recipe", "htone_recipe_release"),
     "htone_graph": ("kGraphHandle", "graph", "htone_graph_release"),
     "htone_scaled": ("kScaledHandle", "scaled", "htone_scaled_release"),
+    "htone_statistics": ("kStatisticsHandle", "statistics", "htone_statistics_release"),
 }
 
 # Arguments that must be another object of the fixture than the default one of their type.

@@ -30,6 +30,9 @@ NAMES = {
     ("htone_module_forward_child", "path"): Values('"0"', refuse(['"1"', '"0.0"', '"."'])),
     ("htone_module_find_parameter", "name"): Values('"weight"', refuse(['""', '"no_such_name"', '"0.weight"'])),
     "names": Values("two_names", refuse(["equal_names", "dotted_names", "null_names"])),
+    ("htone_statistics_write_to", "path"): Values("fixture.trace_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
+    **{("htone_statistics_add_fallback", name): Values('"bf16"', refuse(['""', '"a\\nb"', '"\\xff"']))
+       for name in ("module", "from", "to")},
     ("htone_trace_stop", "path"): Values("fixture.trace_path", refuse(['""'])),
     ("htone_safetensors_save", "path"): Values("fixture.safetensors_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
     ("htone_safetensors_load", "path"): Values("fixture.safetensors_path",

@@ -1,5 +1,7 @@
 #include "misuse_fixture.h"
 
+#include <math.h>
+
 typedef union Handle {
   void* any;
   htone_context* context;
@@ -29,6 +31,7 @@ typedef union Handle {
   htone_recipe* recipe;
   htone_graph* graph;
   htone_scaled* scaled;
+  htone_statistics* statistics;
 } Handle;
 
 void* make_object(HandleKind kind) {
@@ -122,6 +125,11 @@ void* make_object(HandleKind kind) {
                                                             HTONE_FORMAT_E2M1, 0, 0, 0, 0, 0},
                                     NULL, NULL, &made.scaled));
       break;
+    case kStatisticsHandle:
+      assert_ok(htone_statistics_create(fixture.device, NULL, &made.statistics));
+      assert_ok(htone_statistics_begin_step(made.statistics));
+      assert_ok(htone_statistics_end_step(made.statistics, NAN, 1));
+      break;
     case kHandleKinds:
       break;
   }
@@ -184,6 +192,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_graph_release(handle);
     case kScaledHandle:
       return htone_scaled_release(handle);
+    case kStatisticsHandle:
+      return htone_statistics_release(handle);
     case kHandleKinds:
       break;
   }

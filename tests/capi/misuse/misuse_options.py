@@ -38,6 +38,7 @@ OPTIONS = {
     "htone_generate_options": ("generate_options", False),
     "htone_trace_options": ("trace_options", True),
     "htone_scaled_options": ("scaled_options", True),
+    "htone_statistics_options": ("statistics_options", True),
 }
 
 # Wrong values of every options field; None if no value is wrong or context_test.c tests them.
@@ -259,6 +260,10 @@ FIELDS = {
     ("htone_scaled_options", "stochastic"): None,
     ("htone_scaled_options", "seed"): None,
     ("htone_scaled_options", "sequence"): None,
+    ("htone_statistics_options", "spike_window"): ["9", "0", "-1", "65537", "INT32_MAX", "INT32_MIN"],
+    ("htone_statistics_options", "capacity"): ["0", "-1", "INT64_MIN"],
+    ("htone_statistics_options", "spike_deviations"): NOT_FINITE + ["-1.0"],
+    ("htone_statistics_options", "label"): ['""', '"a\\nb"', '"\\xff"'],
     ("htone_trace_options", "max_events"): ["0", "-1", "INT64_MIN"],
     ("htone_recurrent_options", "bias"): None,
     ("htone_recurrent_options", "num_layers"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],
@@ -271,4 +276,4 @@ FIELDS = {
 RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
                      "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_optimizer_options",
                      "htone_group_counters", "htone_launch", "htone_link_cost", "htone_format_info",
-                     "htone_rounding_errors", "htone_histogram")
+                     "htone_rounding_errors", "htone_histogram", "htone_step_record", "htone_run_summary", "htone_spike")

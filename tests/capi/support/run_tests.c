@@ -24,6 +24,7 @@ typedef enum Kind {
   kFunction,
   kGraph,
   kScaled,
+  kStatistics,
   kHook,
   kStore,
   kGroup,
@@ -100,6 +101,7 @@ htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batc
 htone_function* keep_function(htone_function* function) { return keep(kFunction, function); }
 htone_graph* keep_graph(htone_graph* graph) { return keep(kGraph, graph); }
 htone_scaled* keep_scaled(htone_scaled* scaled) { return keep(kScaled, scaled); }
+htone_statistics* keep_statistics(htone_statistics* statistics) { return keep(kStatistics, statistics); }
 htone_hook* keep_hook(htone_hook* hook) { return keep(kHook, hook); }
 htone_store* keep_store(htone_store* store) { return keep(kStore, store); }
 htone_group* keep_group(htone_group* group) { return keep(kGroup, group); }
@@ -139,6 +141,8 @@ static htone_status release(Kept entry) {
       return htone_graph_release(entry.handle);
     case kScaled:
       return htone_scaled_release(entry.handle);
+    case kStatistics:
+      return htone_statistics_release(entry.handle);
     case kHook:
       return htone_hook_release(entry.handle);
     case kStore:

@@ -47,6 +47,7 @@ htone_batches* keep_batches(htone_batches* batches);
 htone_function* keep_function(htone_function* function);
 htone_graph* keep_graph(htone_graph* graph);
 htone_scaled* keep_scaled(htone_scaled* scaled);
+htone_statistics* keep_statistics(htone_statistics* statistics);
 htone_hook* keep_hook(htone_hook* hook);
 htone_store* keep_store(htone_store* store);
 htone_group* keep_group(htone_group* group);
