@@ -68,7 +68,7 @@ typedef struct Fixture {
   htone_recipe* recipe;
   htone_graph* graph; /* of a step that does nothing */
   htone_scaled* scaled;
-  htone_statistics* statistics; /* with one step, which was a spike */
+  htone_statistics* statistics;   /* with one step, which was a spike */
   htone_state_dict* scaled_state; /* which has `scaled` as "codes8" */
 
   htone_tensor* leaf; /* with a gradient */

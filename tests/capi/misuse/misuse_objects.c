@@ -1,6 +1,6 @@
-#include "misuse_fixture.h"
-
 #include <math.h>
+
+#include "misuse_fixture.h"
 
 typedef union Handle {
   void* any;
