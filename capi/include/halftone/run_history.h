@@ -57,7 +57,11 @@ typedef struct htone_step_record {
   int64_t items;                  /**< as given to htone_statistics_end_step */
   double items_per_second;        /**< items / seconds */
   double seconds;                 /**< from begin_step to end_step, by the clock of the context */
-  double part_seconds[8];         /**< by HTONE_STEP_PART_...; unused entries are 0. Their sum is `seconds` */
+  double data_seconds;            /**< time in HTONE_STEP_PART_DATA; the five add up to `seconds` */
+  double forward_seconds;         /**< time in HTONE_STEP_PART_FORWARD */
+  double backward_seconds;        /**< time in HTONE_STEP_PART_BACKWARD */
+  double optimizer_seconds;       /**< time in HTONE_STEP_PART_OPTIMIZER */
+  double other_seconds;           /**< time in HTONE_STEP_PART_OTHER */
   int64_t memory[8];              /**< requested bytes by HTONE_MEMORY_..., at that call of begin_part or end_step of
                                        the step at which most were in use; unused entries are 0 */
   int64_t peak_memory;            /**< the device's highest number of requested bytes until the end of the step */
@@ -66,33 +70,35 @@ typedef struct htone_step_record {
 } htone_step_record;
 
 /** An empty htone_step_record of the right size, to initialize one where it is declared. */
-#define HTONE_STEP_RECORD_INIT                                                             \
-  {                                                                                        \
-    sizeof(htone_step_record), HTONE_RECORDED_UNKNOWN, 0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, \
-        {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, {0, 0, 0, 0, 0, 0, 0, 0}, 0, ""          \
+#define HTONE_STEP_RECORD_INIT                                                                                      \
+  {                                                                                                                 \
+    sizeof(htone_step_record), HTONE_RECORDED_UNKNOWN, 0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, \
+        {0, 0, 0, 0, 0, 0, 0, 0}, 0, ""                                                                             \
   }
 
 /** Counts since the record began, and means over the steps that are in memory. */
 typedef struct htone_run_summary {
-  uint32_t struct_size;        /**< set by the caller to sizeof(htone_run_summary) */
-  uint32_t reserved;           /**< 0 */
-  int64_t steps;               /**< the number of the last step; 0 if there is none */
-  int64_t recorded;            /**< the number of steps that this record has seen */
-  int64_t skipped;             /**< of these, how many did not change the weights */
-  int64_t spikes;              /**< spikes of loss or norm */
-  int64_t kept;                /**< the number of steps in memory: the last of them are steps - kept + 1 to steps */
-  double last_loss;            /**< of the last step; NaN if there is none */
-  double mean_loss;            /**< of the losses that are finite; NaN if there is none */
-  double mean_seconds;         /**< of a step; 0 if there is none */
-  double items_per_second;     /**< all items / all seconds */
-  double mean_part_seconds[8]; /**< by HTONE_STEP_PART_... */
+  uint32_t struct_size;          /**< set by the caller to sizeof(htone_run_summary) */
+  uint32_t reserved;             /**< 0 */
+  int64_t steps;                 /**< the number of the last step; 0 if there is none */
+  int64_t recorded;              /**< the number of steps that this record has seen */
+  int64_t skipped;               /**< of these, how many did not change the weights */
+  int64_t spikes;                /**< spikes of loss or norm */
+  int64_t kept;                  /**< the number of steps in memory: the last of them are steps - kept + 1 to steps */
+  double last_loss;              /**< of the last step; NaN if there is none */
+  double mean_loss;              /**< of the losses that are finite; NaN if there is none */
+  double mean_seconds;           /**< of a step; 0 if there is none */
+  double items_per_second;       /**< all items / all seconds */
+  double mean_data_seconds;      /**< of a step in HTONE_STEP_PART_DATA */
+  double mean_forward_seconds;   /**< of a step in HTONE_STEP_PART_FORWARD */
+  double mean_backward_seconds;  /**< of a step in HTONE_STEP_PART_BACKWARD */
+  double mean_optimizer_seconds; /**< of a step in HTONE_STEP_PART_OPTIMIZER */
+  double mean_other_seconds;     /**< of a step in HTONE_STEP_PART_OTHER */
 } htone_run_summary;
 
 /** An empty htone_run_summary of the right size, to initialize one where it is declared. */
-#define HTONE_RUN_SUMMARY_INIT                                                                                  \
-  {                                                                                                             \
-    sizeof(htone_run_summary), 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 } \
-  }
+#define HTONE_RUN_SUMMARY_INIT \
+  { sizeof(htone_run_summary), 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
 
 /** A number that stood out. */
 typedef struct htone_spike {

@@ -36,7 +36,7 @@ extern "C" {
 /** The record of a run. */
 typedef struct htone_statistics htone_statistics;
 
-/** The parts of a step; the index into htone_step_record.part_seconds (run_history.h). */
+/** The parts of a step. htone_step_record (run_history.h) has the time of each. */
 typedef enum htone_step_part {
   HTONE_STEP_PART_OTHER = 0,            /**< none of the others; each step begins with it */
   HTONE_STEP_PART_DATA = 1,             /**< reading a batch */
@@ -208,13 +208,13 @@ HTONE_API htone_status htone_statistics_add_checkpoint(htone_statistics* statist
  *
  * @param[in] statistics borrowed.
  * @param[in] module its path: UTF-8 without control characters.
- * @param[in] from the former precision, such as "mxfp8"; text as module.
- * @param[in] to the new one, such as "bf16"; text as module.
+ * @param[in] before the former precision, such as "mxfp8"; text as module.
+ * @param[in] after the new one, such as "bf16"; text as module.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (reported once, as by htone_statistics_end_step), OUT_OF_MEMORY.
  * @since 0.1
  */
-HTONE_API htone_status htone_statistics_add_fallback(htone_statistics* statistics, const char* module, const char* from,
-                                                     const char* to);
+HTONE_API htone_status htone_statistics_add_fallback(htone_statistics* statistics, const char* module,
+                                                     const char* before, const char* after);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,10 @@ static_assert(static_cast<int32_t>(analysis::SpikeQuantity::kGradNorm) == HTONE_
 
 namespace {
 
+using PartSeconds = double[analysis::kStepParts];
+
+double seconds_in(const PartSeconds& seconds, analysis::StepPart part) { return seconds[static_cast<size_t>(part)]; }
+
 htone_run_summary summary_of(const Statistics& statistics) {
   const analysis::RunSummary summary = statistics.history().summary();
   htone_run_summary result = HTONE_RUN_SUMMARY_INIT;
@@ -30,8 +34,22 @@ htone_run_summary summary_of(const Statistics& statistics) {
   result.mean_loss = summary.mean_loss;
   result.mean_seconds = summary.mean_seconds;
   result.items_per_second = summary.items_per_second;
-  std::copy(std::begin(summary.mean_part_seconds), std::end(summary.mean_part_seconds), result.mean_part_seconds);
+  result.mean_data_seconds = seconds_in(summary.mean_part_seconds, analysis::StepPart::kData);
+  result.mean_forward_seconds = seconds_in(summary.mean_part_seconds, analysis::StepPart::kForward);
+  result.mean_backward_seconds = seconds_in(summary.mean_part_seconds, analysis::StepPart::kBackward);
+  result.mean_optimizer_seconds = seconds_in(summary.mean_part_seconds, analysis::StepPart::kOptimizer);
+  result.mean_other_seconds = seconds_in(summary.mean_part_seconds, analysis::StepPart::kOther);
   return result;
+}
+
+void set_times(const analysis::StepRecord& step, htone_step_record& to) {
+  to.items_per_second = step.items_per_second();
+  to.seconds = step.seconds;
+  to.data_seconds = seconds_in(step.part_seconds, analysis::StepPart::kData);
+  to.forward_seconds = seconds_in(step.part_seconds, analysis::StepPart::kForward);
+  to.backward_seconds = seconds_in(step.part_seconds, analysis::StepPart::kBackward);
+  to.optimizer_seconds = seconds_in(step.part_seconds, analysis::StepPart::kOptimizer);
+  to.other_seconds = seconds_in(step.part_seconds, analysis::StepPart::kOther);
 }
 
 htone_step_record record_of(const analysis::StepRecord& step) {
@@ -43,9 +61,7 @@ htone_step_record record_of(const analysis::StepRecord& step) {
   result.loss_scale = step.loss_scale.value_or(0.0);
   result.grad_norm = step.grad_norm.value_or(0.0);
   result.items = step.items;
-  result.items_per_second = step.items_per_second();
-  result.seconds = step.seconds;
-  std::copy(std::begin(step.part_seconds), std::end(step.part_seconds), result.part_seconds);
+  set_times(step, result);
   std::copy(std::begin(step.memory), std::end(step.memory), result.memory);
   result.peak_memory = step.peak_memory;
   std::snprintf(result.overflow, sizeof result.overflow, "%s", step.overflow.c_str());

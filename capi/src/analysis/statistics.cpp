@@ -49,8 +49,8 @@ void add_evaluation(Statistics& statistics, double loss) { statistics.add_event(
 
 void add_checkpoint(Statistics& statistics) { statistics.add_event(analysis::checkpoint_event()); }
 
-void add_fallback(Statistics& statistics, const char* module, const char* from, const char* to) {
-  statistics.add_event(analysis::fallback_event(module, from, to));
+void add_fallback(Statistics& statistics, const char* module, const char* before, const char* after) {
+  statistics.add_event(analysis::fallback_event(module, before, after));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ htone_status htone_statistics_add_evaluation(htone_statistics* statistics, doubl
 
 htone_status htone_statistics_add_checkpoint(htone_statistics* statistics) { return Call(add_checkpoint, statistics); }
 
-htone_status htone_statistics_add_fallback(htone_statistics* statistics, const char* module, const char* from,
-                                           const char* to) {
-  return Call(add_fallback, statistics, as<checked_name>(module), as<checked_name>(from), as<checked_name>(to));
+htone_status htone_statistics_add_fallback(htone_statistics* statistics, const char* module, const char* before,
+                                           const char* after) {
+  return Call(add_fallback, statistics, as<checked_name>(module), as<checked_name>(before), as<checked_name>(after));
 }

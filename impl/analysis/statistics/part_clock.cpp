@@ -7,7 +7,7 @@ namespace halftone::analysis {
 
 namespace {
 
-double seconds_of(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+double seconds_of(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 }  // namespace
 

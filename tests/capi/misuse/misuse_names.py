@@ -32,7 +32,7 @@ NAMES = {
     "names": Values("two_names", refuse(["equal_names", "dotted_names", "null_names"])),
     ("htone_statistics_write_to", "path"): Values("fixture.trace_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
     **{("htone_statistics_add_fallback", name): Values('"bf16"', refuse(['""', '"a\\nb"', '"\\xff"']))
-       for name in ("module", "from", "to")},
+       for name in ("module", "before", "after")},
     ("htone_trace_stop", "path"): Values("fixture.trace_path", refuse(['""'])),
     ("htone_safetensors_save", "path"): Values("fixture.safetensors_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
     ("htone_safetensors_load", "path"): Values("fixture.safetensors_path",
