@@ -39,6 +39,7 @@ class TestWatcher final : public StepWatcher {
     step_ = step;
   }
   void end_step() override { calls += "end;"; }
+  void drop_step() noexcept override { calls += "drop;"; }
   std::vector<TensorSample> take(bool waits) override {
     std::vector<TensorSample> ready;
     while (taken_ < (waits ? step_ : step_ - 1)) {
@@ -234,7 +235,7 @@ TEST_F(StatisticsTest, WatchersAreToldOfStepsAndTheirTensorsAreKept) {
     EXPECT_FALSE(statistics->history().tensor(1));
     statistics->begin_step();
     statistics->cancel_step();
-    EXPECT_EQ(watcher->calls, "begin 1;end;begin 2;end;begin 3;end;");
+    EXPECT_EQ(watcher->calls, "begin 1;end;begin 2;end;begin 3;drop;");
     take_step(*statistics, 3);
   }
   EXPECT_EQ(kinds(3), "step tensor");
@@ -247,7 +248,7 @@ TEST_F(StatisticsTest, AWatcherThatFailsBeginsNoStep) {
   watcher->fails = true;
   EXPECT_EQ(code_of([&] { statistics->begin_step(); }), Code::kUnsupported);
   EXPECT_FALSE(statistics->is_in_step());
-  EXPECT_EQ(watcher->calls, "begin 1;end;");
+  EXPECT_EQ(watcher->calls, "begin 1;drop;");
   watcher->fails = false;
   take_step(*statistics, 1);
   EXPECT_EQ(statistics->history().steps(), 1);

@@ -90,13 +90,26 @@ void Statistics::begin_watchers(int64_t step) {
   try {
     for (const Ref<StepWatcher>& watcher : watchers_) watcher->begin_step(step);
   } catch (...) {
-    end_watchers();
+    drop_watchers();
     throw;
   }
 }
 
-void Statistics::end_watchers() {
-  for (const Ref<StepWatcher>& watcher : watchers_) watcher->end_step();
+// All of them end; returns the first error.
+std::exception_ptr Statistics::end_watchers() noexcept {
+  std::exception_ptr failure;
+  for (auto watcher = watchers_.rbegin(); watcher != watchers_.rend(); ++watcher) {
+    try {
+      (*watcher)->end_step();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  return failure;
+}
+
+void Statistics::drop_watchers() noexcept {
+  for (auto watcher = watchers_.rbegin(); watcher != watchers_.rend(); ++watcher) (*watcher)->drop_step();
 }
 
 void Statistics::require_no_step() const {
@@ -133,13 +146,14 @@ void Statistics::end_step(double loss, int64_t items) {
     throw;
   }
   is_in_step_ = false;
-  end_watchers();
+  const std::exception_ptr unwatched = end_watchers();
   const std::vector<Spike> spikes = add_record();
   take_tensors(false);
   const std::exception_ptr failure = write_lines();
   const auto callback = spike_callback_;  // it may set another one
   for (size_t i = 0; callback && i < spikes.size(); ++i) callback(spikes[i]);
   report(failure);
+  if (unwatched) std::rethrow_exception(unwatched);
 }
 
 // The outcome comes before the end of the time, as it waits for the work of the step.
@@ -165,11 +179,7 @@ std::vector<Spike> Statistics::add_record() {
 void Statistics::cancel_step() noexcept {
   if (!is_in_step_) return;
   is_in_step_ = false;
-  try {
-    end_watchers();
-  } catch (const std::exception& error) {
-    log_warning("a step of a record was cancelled, and what watches it failed: %s", error.what());
-  }
+  drop_watchers();
 }
 
 // A gradient that overflowed under a loss scale is no spike: the scale is sought in this way.

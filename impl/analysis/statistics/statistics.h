@@ -79,7 +79,8 @@ class Statistics final : public RefCounted {
 
  private:
   void begin_watchers(int64_t step);
-  void end_watchers();
+  std::exception_ptr end_watchers() noexcept;
+  void drop_watchers() noexcept;
   void require_no_step() const;
   void require_step() const;
   void see_memory();

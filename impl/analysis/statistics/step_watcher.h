@@ -13,8 +13,11 @@ class StepWatcher : public RefCounted {
  public:
   // Steps count from 1.
   virtual void begin_step(int64_t step) = 0;
-  // The step is over, or an error ended it.
+  // The step is over. The watchers of a record end in the opposite order of their beginning.
   virtual void end_step() = 0;
+  // An error or the caller has ended the step, which does not count: the next one may have the same number. Also called
+  // if begin_step failed.
+  virtual void drop_step() noexcept = 0;
   // Returns the samples that have been read since the last call, in the order of their steps. `waits`: also those that
   // the device has not finished.
   virtual std::vector<TensorSample> take(bool waits) = 0;
