@@ -26,7 +26,7 @@ ARROWS = {
     "data": ("tensor",),
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
-    "analysis": ("optim",),
+    "analysis": ("nn", "optim"),
     "resume": ("nn", "optim", "comm", "checkpoint", "data"),
     "trainer": ("resume",),
 }

@@ -23,6 +23,10 @@ class RunLevel : public RunningLayer {
     }
   }
 
+  const Module& module() const noexcept { return module_; }
+  // The level of the module around this one; null for the outermost. Every running layer is a RunLevel.
+  const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
+
   // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
   std::string name() const {
     const std::string names = path();
@@ -50,9 +54,6 @@ class RunLevel : public RunningLayer {
   bool is_training() const noexcept override { return module_.is_training(); }
 
  private:
-  // Every running layer is a RunLevel.
-  const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
-
   const Module& module_;
   const ThreadGuard<&Scope::layer> innermost_;
   const int level_;

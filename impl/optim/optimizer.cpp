@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "optim/recorded_update.h"
 #include "optim/step_plan.h"
+#include "optim/update_watcher.h"
 #include "tensor/launch.h"
 
 namespace halftone::optim {
@@ -52,9 +53,11 @@ void Optimizer::update_weights(const Schedule& schedule) {
   for (size_t i : plan.parameters()) owned_[i].parameter().weights().drop_stale_remainder();
   remember_ranks(plan);
   if (schedule_.host) schedule_factor_ = schedule.final_factor;
+  if (watcher_ != nullptr) watcher_->before_update(plan.parameters());
   gradients_.guard_norm();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, plan.grads(), state_.data());
   update_listed(plan);
+  if (watcher_ != nullptr) watcher_->after_update(plan.parameters());
   ++steps_called_;
   gradients_.reset();
   if (owned_.ranks()) owned_.ranks()->updated();

@@ -19,6 +19,8 @@ struct MultiTensor;
 
 namespace halftone::optim {
 
+class UpdateWatcher;  // optim/update_watcher.h
+
 class Optimizer : public RefCounted, public UpdateRule {
  public:
   // On the device of the first group, owning none yet. Throws STATE for no parameters.
@@ -66,6 +68,12 @@ class Optimizer : public RefCounted, public UpdateRule {
   // REQUIRES: one for each parameter.
   void set_update_counts(const std::vector<int64_t>& counts) { owned_.set_update_counts(counts); }
 
+  // Shows each update from now on to a watcher, which lives until another one, or null, is set in its place.
+  void watch(UpdateWatcher* watcher) noexcept { watcher_ = watcher; }
+  UpdateWatcher* watcher() const noexcept { return watcher_; }
+  // The state in device memory, one OptimizerState in bytes, which a watcher can copy without a wait.
+  const Tensor& device_state() const noexcept { return state_.memory(); }
+
   void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
   const ScheduleRule& schedule() const noexcept { return schedule_; }
   // The learning rate of a group in the next step; waits for the device. REQUIRES: group < group_count().
@@ -111,6 +119,7 @@ class Optimizer : public RefCounted, public UpdateRule {
   DeviceState state_;
   StepGradients gradients_;
   ScheduleRule schedule_;
+  UpdateWatcher* watcher_ = nullptr;
   // The parameters whose gradient in the last step was not finite on a rank, and that rank. The gradients of the next
   // step may replace them before the outcome is asked for.
   std::vector<std::pair<size_t, int32_t>> not_finite_ranks_;

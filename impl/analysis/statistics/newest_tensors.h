@@ -14,6 +14,9 @@ namespace halftone::analysis {
 struct NewestTensor {
   int64_t step = 0;
   TensorRecord record;
+  // The first steps in which an element was such; 0 if there was none.
+  int64_t first_nan = 0;
+  int64_t first_infinity = 0;
 };
 
 class NewestTensors {
@@ -21,7 +24,11 @@ class NewestTensors {
   void add(int64_t step, const TensorRecord& record) {
     const auto [place, is_new] = places_.try_emplace({record.kind, record.name, record.op}, list_.size());
     if (is_new) list_.emplace_back();
-    list_[place->second] = {step, record};
+    NewestTensor& tensor = list_[place->second];
+    tensor.step = step;
+    tensor.record = record;
+    if (tensor.first_nan == 0 && record.summary.extremes.nans > 0) tensor.first_nan = step;
+    if (tensor.first_infinity == 0 && record.summary.extremes.infinities > 0) tensor.first_infinity = step;
   }
   void clear() noexcept {
     places_.clear();

@@ -24,6 +24,7 @@ struct TensorRecord {
   std::string name;  // of the parameter, or the path of the module whose result it is
   std::string op;    // of an activation: the operation that computed it
   DType dtype = DType::kF32;
+  int64_t place = 0;  // in its sample
   int64_t elements = 0;
   TensorSummary summary;
   double norm = 0.0;                   // Euclidean; NaN if an element is not finite
