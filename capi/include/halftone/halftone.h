@@ -71,6 +71,7 @@
 #include "halftone/loss.h"
 #include "halftone/module_copy.h"
 #include "halftone/moments.h"
+#include "halftone/monitor.h"
 #include "halftone/nn.h"
 #include "halftone/norm.h"
 #include "halftone/norm_guard.h"

@@ -1,6 +1,7 @@
 /* Training on the deferred device, which runs all work only when the program waits for it: no step waits, and the
  * weights have the CPU's bits. */
 #include <dlfcn.h>
+#include <halftone/monitor.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,13 +46,18 @@ static const RunKind kKinds[] = {
     {"rmsprop, 8-bit moments", HTONE_BF16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8, kRunRmsprop},
 };
 
+/* With a guard that skips some of the steps. */
+static void begin_guarded(Run* run, const RunKind* kind, int device) {
+  htone_norm_guard_options guard = HTONE_NORM_GUARD_OPTIONS_INIT;
+  assert_ok(begin_run_on(run, kind, NULL, kDevices[device].plugin, kDevices[device].name));
+  guard.max_norm_ratio = 1;
+  guard.warmup_steps = 1;
+  assert_ok(htone_optimizer_set_norm_guard(run->optimizer, &guard));
+}
+
 static uint64_t trained(const RunKind* kind, int device) {
   Run run;
-  htone_norm_guard_options guard = HTONE_NORM_GUARD_OPTIONS_INIT;
-  assert_ok(begin_run_on(&run, kind, NULL, kDevices[device].plugin, kDevices[device].name));
-  guard.max_norm_ratio = 1; /* skips some of the steps */
-  guard.warmup_steps = 1;
-  assert_ok(htone_optimizer_set_norm_guard(run.optimizer, &guard));
+  begin_guarded(&run, kind, device);
   for (int i = 0; i < kSteps; ++i) {
     const int64_t before = waits();
     assert_ok(train_step(&run));
@@ -69,6 +75,42 @@ static void a_perceptron_trains_to_the_cpus_bits_without_a_wait(void** state) {
     const uint64_t expected = trained(&kKinds[i], 0);
     assert_true(trained(&kKinds[i], 1) == expected);
   }
+}
+
+/* Statistics of the model's tensors in every step. */
+static htone_statistics* watch(const Run* run) {
+  htone_monitor_options options = HTONE_MONITOR_OPTIONS_INIT;
+  htone_statistics* statistics = NULL;
+  options.interval = options.noise = 1;
+  assert_ok(htone_statistics_create(run->device, NULL, &statistics));
+  assert_ok(htone_statistics_watch(statistics, run->model, run->optimizer, &options));
+  return statistics;
+}
+
+static uint64_t watched(const RunKind* kind) {
+  Run run;
+  size_t count = 0;
+  begin_guarded(&run, kind, 1);
+  htone_statistics* statistics = watch(&run);
+  for (int i = 0; i < kSteps; ++i) {
+    const int64_t before = waits();
+    assert_ok(htone_statistics_begin_step(statistics));
+    assert_ok(train_step(&run));
+    assert_ok(htone_statistics_end_step(statistics, 0, 0));
+    assert_int_equal(waits() - before, 0);
+  }
+  assert_ok(htone_statistics_flush(statistics));
+  assert_ok(htone_statistics_tensor_count(statistics, &count));
+  assert_true(count > 0);
+  assert_ok(htone_statistics_release(statistics));
+  const uint64_t result = fingerprint(&run);
+  end_run(&run);
+  return result;
+}
+
+static void a_watched_model_trains_without_a_wait(void** state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(kKinds); ++i) assert_true(watched(&kKinds[i]) == trained(&kKinds[i], 0));
 }
 
 static htone_module* make_network(htone_device* device, int cumulative) {
@@ -259,6 +301,7 @@ static void d21_a_device_that_is_lost_stays_lost_and_the_others_work(void** stat
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_perceptron_trains_to_the_cpus_bits_without_a_wait),
+      cmocka_unit_test(a_watched_model_trains_without_a_wait),
       cmocka_unit_test(a_convolutional_network_trains_to_the_cpus_bits_without_a_wait),
       cmocka_unit_test(cumulative_statistics_do_not_wait),
       cmocka_unit_test(a_bad_target_is_reported_where_the_loss_is_read),
