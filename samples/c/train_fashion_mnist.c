@@ -74,24 +74,25 @@ static bool open_data(trainer* t, fashion_data* data, const char* directory) {
 }
 
 /* The loss is FP32, also over BF16 logits. */
-static bool train_step(trainer* t, fashion_data* data, train_record* record) {
+static bool train_step(trainer* t, fashion_data* data, double* loss_value) {
   htone_scope* temporaries;
   htone_tensor *images, *labels, *logits, *loss;
   if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_batches_next(data->batches)) && ok(htone_batches_tensor(data->batches, 0, &images)) &&
                     ok(htone_batches_tensor(data->batches, 1, &labels)) &&
+                    trainer_begin_part(t, HTONE_STEP_PART_FORWARD) &&
                     ok(htone_module_forward(t->model, images, t->policy, &logits)) &&
                     ok(htone_cross_entropy(logits, labels, NULL, &loss)) &&
-                    ok(htone_tensor_item(loss, &record->loss)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
-                    trainer_backward(t, loss, 1) && trainer_update(t, record);
+                    ok(htone_tensor_item(loss, loss_value)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
+                    trainer_backward(t, loss, 1) && trainer_update(t);
   return ok(htone_scope_end(temporaries)) && done;
 }
 
 static bool train(trainer* t, fashion_data* data) {
   bool done = true;
   while (done && trainer_goes_on(t)) {
-    train_record record = {.loss = 0};
-    done = train_step(t, data, &record) && trainer_end_step(t, &record, t->options.batch);
+    double loss;
+    done = trainer_begin_step(t) && train_step(t, data, &loss) && trainer_end_step(t, loss, t->options.batch);
   }
   return done;
 }

@@ -52,12 +52,11 @@ static bool build(trainer* t, const gpt_options* options) {
          trainer_build(t);
 }
 
-/* The mean loss of the next batch, in FP32, over rows of logits [batch * time, vocabulary]. */
-static bool next_loss(trainer* t, htone_batches* batches, int64_t vocabulary, htone_tensor** out) {
+/* The mean loss of the current batch, in FP32, over rows of logits [batch * time, vocabulary]. */
+static bool batch_loss(trainer* t, htone_batches* batches, int64_t vocabulary, htone_tensor** out) {
   const int64_t rows[] = {-1, vocabulary};
   htone_tensor *tokens, *targets, *logits;
-  return ok(htone_batches_next(batches)) && ok(htone_batches_tensor(batches, 0, &tokens)) &&
-         ok(htone_batches_tensor(batches, 1, &targets)) &&
+  return ok(htone_batches_tensor(batches, 0, &tokens)) && ok(htone_batches_tensor(batches, 1, &targets)) &&
          ok(htone_module_forward(t->model, tokens, t->policy, &logits)) &&
          ok(htone_reshape(logits, 2, rows, &logits)) && ok(htone_reshape(targets, 1, rows, &targets)) &&
          ok(htone_cross_entropy(logits, targets, NULL, out));
@@ -70,19 +69,21 @@ static bool train_batch(trainer* t, text_data* data, const gpt_options* options,
   htone_tensor* loss;
   double value;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = next_loss(t, data->training, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
+  const bool done = trainer_begin_part(t, HTONE_STEP_PART_DATA) && ok(htone_batches_next(data->training)) &&
+                    trainer_begin_part(t, HTONE_STEP_PART_FORWARD) &&
+                    batch_loss(t, data->training, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
                     trainer_backward(t, loss, share);
   if (done) *loss_sum += share * value;
   return ok(htone_scope_end(temporaries)) && done;
 }
 
-static bool train_step(trainer* t, text_data* data, const gpt_options* options, train_record* record) {
+static bool train_step(trainer* t, text_data* data, const gpt_options* options, double* loss) {
   htone_scope* no_sync = NULL;
   bool done = ok(htone_optimizer_zero_grad(t->optimizer));
   if (options->accumulate > 1) done = done && ranks_accumulate_begin(&t->ranks, &no_sync);
-  for (int64_t i = 1; i < options->accumulate && done; ++i) done = train_batch(t, data, options, &record->loss);
+  for (int64_t i = 1; i < options->accumulate && done; ++i) done = train_batch(t, data, options, loss);
   if (no_sync != NULL && !ok(htone_scope_end(no_sync))) return false;
-  return done && train_batch(t, data, options, &record->loss) && trainer_update(t, record);
+  return done && train_batch(t, data, options, loss) && trainer_update(t);
 }
 
 /* Trains for two steps on the device "meta", which computes nothing and counts the memory that the CPU would need. The
@@ -90,7 +91,7 @@ static bool train_step(trainer* t, text_data* data, const gpt_options* options, 
 static bool plan_steps(trainer* planned, const trainer* real, const gpt_options* options, int64_t tokens,
                        htone_memory_stats* out) {
   text_data data;
-  train_record record = {.loss = 0};
+  double loss = 0;
   htone_tensor* text;
   if (!trainer_begin(planned) || !ranks_plan(&planned->ranks, planned->device, &real->ranks) ||
       !ok(htone_tensor_create(planned->device, HTONE_I32, 1, &tokens, &text)) ||
@@ -98,7 +99,7 @@ static bool plan_steps(trainer* planned, const trainer* real, const gpt_options*
     return false;
   }
   bool done = ok(htone_device_reset_peak_memory(planned->device));
-  for (int step = 0; step < 2 && done; ++step) done = train_step(planned, &data, options, &record);
+  for (int step = 0; step < 2 && done; ++step) done = train_step(planned, &data, options, &loss);
   if (!done || !ok(htone_device_memory_stats(planned->device, out))) return false;
   out->peak -= tokens * (int64_t)sizeof(int32_t); /* the text is the program's own memory */
   return true;
@@ -145,11 +146,11 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   }
   bool done = true;
   while (done && trainer_goes_on(t)) {
-    train_record record = {.loss = 0};
+    double loss = 0;
     const double begin = seconds_now();
-    done = train_step(t, data, options, &record);
+    done = trainer_begin_step(t) && train_step(t, data, options, &loss);
     seconds += seconds_now() - begin; /* without the time for log and checkpoint */
-    done = done && trainer_end_step(t, &record, tokens);
+    done = done && trainer_end_step(t, loss, tokens);
   }
   const int64_t steps = t->steps_done - t->first_step;
   if (!done || steps == 0) return done;
@@ -164,7 +165,8 @@ static bool add_validation_loss(trainer* t, text_data* data, const gpt_options* 
   double value;
   int64_t tokens;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = next_loss(t, data->validation, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
+  const bool done = ok(htone_batches_next(data->validation)) &&
+                    batch_loss(t, data->validation, options->vocabulary, &loss) && ok(htone_tensor_item(loss, &value)) &&
                     ok(htone_batches_tensor(data->validation, 1, &targets)) && ok(htone_tensor_numel(targets, &tokens));
   if (done) {
     *sum += value * (double)tokens;

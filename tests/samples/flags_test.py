@@ -19,6 +19,7 @@ DEFAULTS = {
     "--sharding": "none",
     "--data": "/usr/share/datasets/fashion-mnist",
     "--log": None,
+    "--monitor": "0",
     "--checkpoint": None,
     "--checkpoint-every": "500",
     "--resume": None,
@@ -38,6 +39,7 @@ BAD_VALUES = {
     "--sharding": ["", "DDP", "zero", "ddp "],
     "--data": [""],
     "--log": [""],
+    "--monitor": ["", "-1", "x"],
     "--checkpoint": [""],
     "--checkpoint-every": ["", "0", "-1", "x"],
 }

@@ -59,20 +59,29 @@ def write_data(directory, train_count=TRAIN_COUNT):
         write_idx(directory / f"{part}-labels-idx1-ubyte.gz", (count,), labels)
 
 
-def read_log(path):
-    """Returns the records of a log; fails if a line is not complete."""
+def read_lines(path):
+    """Returns all records of a log; fails if a line is not complete."""
     text = pathlib.Path(path).read_text()
     assert text == "" or text.endswith("\n"), "the last line is not complete"
     return [json.loads(line, parse_constant=refuse_constant) for line in text.splitlines()]
+
+
+def read_log(path):
+    """Returns the records of the steps."""
+    return [record for record in read_lines(path) if record["record"] == "step"]
 
 
 def refuse_constant(name):
     raise ValueError(f"{name} is no JSON")
 
 
+# Of a record: times, and memory, which the number of threads changes.
+MEASURED = ("items_per_second", "seconds", "parts", "memory")
+
+
 def without_speed(records):
     """The part of the records in which two runs must be equal."""
-    return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
+    return [{key: value for key, value in record.items() if key not in MEASURED} for record in records]
 
 
 class ProgramTest(unittest.TestCase):
@@ -115,7 +124,7 @@ class ProgramTest(unittest.TestCase):
     def wait_for_steps(self, process, count):
         end = time.monotonic() + DEADLINE
         while time.monotonic() < end and process.poll() is None:
-            if self.log.exists() and self.log.read_bytes().count(b"\n") >= count:
+            if self.log.exists() and self.log.read_bytes().count(b'"record":"step"') >= count:
                 return
             time.sleep(0.005)
         self.fail(f"no {count} steps; exit status {process.poll()}")

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "trainer.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,16 +13,17 @@ enum { kLineInterval = 100 };
 
 /* In the order of --help. A recipe of 0: linear layers multiply in the dtype. */
 static const struct {
+  const char* name;
   htone_dtype dtype;
   htone_recipe_kind recipe;
-} kPrecisions[] = {{HTONE_F32, 0},
-                   {HTONE_BF16, 0},
-                   {HTONE_F16, 0},
-                   {HTONE_BF16, HTONE_RECIPE_DELAYED},
-                   {HTONE_BF16, HTONE_RECIPE_CURRENT},
-                   {HTONE_BF16, HTONE_RECIPE_BLOCK},
-                   {HTONE_BF16, HTONE_RECIPE_MXFP8},
-                   {HTONE_BF16, HTONE_RECIPE_NVFP4}};
+} kPrecisions[] = {{"fp32", HTONE_F32, 0},
+                   {"bf16", HTONE_BF16, 0},
+                   {"fp16", HTONE_F16, 0},
+                   {"fp8-delayed", HTONE_BF16, HTONE_RECIPE_DELAYED},
+                   {"fp8-current", HTONE_BF16, HTONE_RECIPE_CURRENT},
+                   {"fp8-block", HTONE_BF16, HTONE_RECIPE_BLOCK},
+                   {"mxfp8", HTONE_BF16, HTONE_RECIPE_MXFP8},
+                   {"nvfp4", HTONE_BF16, HTONE_RECIPE_NVFP4}};
 
 double seconds_now(void) {
   struct timespec now;
@@ -50,7 +52,10 @@ bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t fl
        "what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: its state, gradients "
        "and weights, too; hybrid: full in pairs of processes",
        .choices = SHARDING_CHOICES},
-      {"--log", kFlagText, &o->log, .meaning = "write one JSON object per step to this file"},
+      {"--log", kFlagText, &o->log, .meaning = "write one JSON object per step to this file, for halftone-report"},
+      {"--monitor", kFlagWhole, &o->monitor, "0",
+       "steps from one sample of all weights, gradients and activations in the log to the next; 0: none", .low = 0,
+       .high = 1000000000},
       {"--checkpoint", kFlagText, &o->checkpoint,
        .meaning = "save checkpoints in this directory, the last one when the run ends"},
       {"--checkpoint-every", kFlagWhole, &o->checkpoint_every, "500", "steps from one checkpoint to the next", .low = 1,
@@ -61,9 +66,13 @@ bool trainer_parse(trainer* t, const char* summary, const flag* flags, size_t fl
   o->steps = INT64_MAX;
   if (!flags_parse(summary, tables, 2, argc, argv, out_exit_status)) return false;
   t->precision = kPrecisions[o->precision].dtype;
-  if (!o->resume || o->checkpoint != NULL) return true;
-  print_error("--resume: needs --checkpoint, the directory to continue from");
   *out_exit_status = kExitUsage;
+  if (o->resume && o->checkpoint == NULL) {
+    print_error("--resume: needs --checkpoint, the directory to continue from");
+    return false;
+  }
+  if (o->monitor == 0 || o->log != NULL) return true;
+  print_error("--monitor: needs --log, the file of the samples");
   return false;
 }
 
@@ -210,10 +219,23 @@ static bool open_checkpoint(trainer* t) {
   return false;
 }
 
+/* The first process alone has a log. One of a resumed run keeps its lines. */
+static bool open_log(trainer* t) {
+  htone_statistics_options options = HTONE_STATISTICS_OPTIONS_INIT;
+  htone_monitor_options sampling = HTONE_MONITOR_OPTIONS_INIT;
+  if (t->options.log == NULL || t->ranks.rank != 0) return true;
+  options.label = kPrecisions[t->options.precision].name;
+  sampling.interval = t->options.monitor;
+  return ok(htone_statistics_create(t->device, &options, &t->log)) &&
+         ok(htone_statistics_set_optimizer(t->log, t->optimizer, t->scaler)) &&
+         ok(htone_statistics_set_step_count(t->log, t->steps_done)) &&
+         (t->options.monitor == 0 || ok(htone_statistics_watch(t->log, t->model, t->optimizer, &sampling))) &&
+         ok(htone_statistics_write_to(t->log, t->options.log));
+}
+
 bool trainer_open_files(trainer* t) {
   int32_t threads;
-  if (!open_checkpoint(t) || !train_log_open(&t->log, t->ranks.rank == 0 ? t->options.log : NULL, t->steps_done) ||
-      !ranks_read_sent(&t->ranks, &t->sent) || !ok(htone_context_num_threads(t->context, &threads))) {
+  if (!open_checkpoint(t) || !open_log(t) || !ranks_read_sent(&t->ranks, &t->sent) || !ok(htone_context_num_threads(t->context, &threads))) {
     return false;
   }
   if (t->ranks.size > 1) printf("processes: %d\n", (int)t->ranks.size);
@@ -225,30 +247,34 @@ bool trainer_open_files(trainer* t) {
 
 bool trainer_goes_on(const trainer* t) { return t->steps_done < t->total_steps && t->stop_signal == 0; }
 
+bool trainer_begin_step(trainer* t) {
+  return t->log == NULL || (ok(htone_statistics_begin_step(t->log)) && trainer_begin_part(t, HTONE_STEP_PART_DATA));
+}
+
+bool trainer_begin_part(trainer* t, htone_step_part part) {
+  return t->log == NULL || ok(htone_statistics_begin_part(t->log, part));
+}
+
 bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
   htone_tensor* scaled = NULL;
-  return (share == 1 || ok(htone_mul_scalar(loss, share, &loss))) &&
+  return trainer_begin_part(t, HTONE_STEP_PART_BACKWARD) &&
+         (share == 1 || ok(htone_mul_scalar(loss, share, &loss))) &&
          ok(htone_grad_scaler_scale(t->scaler, loss, &scaled)) && ok(htone_tensor_backward(scaled, NULL, 0));
 }
 
-/* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
-static bool describe_step(trainer* t, train_record* record) {
-  /* The first process alone has a log, but the norm of shared gradients needs all of them. */
-  const bool is_logged = t->log.file != NULL || t->ranks.fsdp != NULL;
-  return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
-         ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale)) &&
-         ((!is_logged && t->max_grad_norm == 0) || ok(htone_grad_scaler_unscale(t->scaler, t->optimizer))) &&
-         (!is_logged || ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm)));
+/* Clips the gradients. Without a limit their norm is computed for the log alone; that of shared gradients needs all
+ * processes. */
+static bool clip(trainer* t) {
+  const bool is_logged = t->options.log != NULL && (t->log != NULL || t->ranks.fsdp != NULL);
+  const double limit = t->max_grad_norm > 0 ? t->max_grad_norm : DBL_MAX;
+  if (!is_logged && t->max_grad_norm == 0) return true;
+  return ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
+         ok(htone_optimizer_clip_grad_norm(t->optimizer, limit, 0));
 }
 
-bool trainer_update(trainer* t, train_record* record) {
-  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
-  const bool done = describe_step(t, record) &&
-                    (t->max_grad_norm == 0 || ok(htone_optimizer_clip_grad_norm(t->optimizer, t->max_grad_norm, 0))) &&
-                    ok(htone_grad_scaler_step(t->scaler, t->optimizer)) &&
-                    ok(htone_optimizer_outcome(t->optimizer, &outcome)) && ok(htone_grad_scaler_update(t->scaler));
-  record->outcome = outcome.skipped ? "skipped" : "stepped";
-  return done;
+bool trainer_update(trainer* t) {
+  return trainer_begin_part(t, HTONE_STEP_PART_OPTIMIZER) && clip(t) &&
+         ok(htone_grad_scaler_step(t->scaler, t->optimizer)) && ok(htone_grad_scaler_update(t->scaler));
 }
 
 /* Prints a line at the end of each epoch and every kLineInterval steps, with the mean loss since the last line. */
@@ -267,17 +293,17 @@ static void print_progress(trainer* t, double loss, int64_t items) {
   t->line_steps = 0;
 }
 
-bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
-  const double before = t->step_end;
-  record->step = ++t->steps_done;
+bool trainer_end_step(trainer* t, double loss, int64_t items) {
+  ++t->steps_done;
   t->stop_signal = stop_signal_received();
-  if (!ranks_agree(&t->ranks, t->device, &record->loss, &t->stop_signal)) return false;
+  if (!trainer_begin_part(t, HTONE_STEP_PART_OTHER) || !ranks_agree(&t->ranks, t->device, &loss, &t->stop_signal) ||
+      (t->log != NULL && !ok(htone_statistics_end_step(t->log, loss, items)))) {
+    return false;
+  }
   t->step_end = seconds_now();
-  record->items_per_second = (double)items / (t->step_end - before);
-  print_progress(t, record->loss, items);
+  print_progress(t, loss, items);
   const bool is_due = t->steps_done % t->options.checkpoint_every == 0 || !trainer_goes_on(t);
-  return train_log_write(&t->log, record) &&
-         (t->checkpoint == NULL || !is_due || ok(htone_checkpoint_save(t->checkpoint, t->steps_done)));
+  return t->checkpoint == NULL || !is_due || ok(htone_checkpoint_save(t->checkpoint, t->steps_done));
 }
 
 static double mebibytes(int64_t bytes) { return (double)bytes / (1 << 20); }
@@ -302,9 +328,9 @@ bool trainer_begin_finish(trainer* t, bool* out_finishes) {
   return !is_complete || (print_shares(t) && ranks_end_training(&t->ranks));
 }
 
-/* Returns whether the log was closed without an error and every object of the library is released. */
+/* Returns whether the log was completed and every object of the library is released. */
 static bool release(trainer* t) {
-  const bool closed = train_log_close(&t->log) && ranks_release_weights(&t->ranks);
+  const bool closed = (t->log == NULL || ok(htone_statistics_flush(t->log))) && ranks_release_weights(&t->ranks);
   int64_t handles;
   if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;

@@ -6,7 +6,6 @@
 
 #include "flags.h"
 #include "ranks.h"
-#include "train_log.h"
 
 /* The values of the flags that every training sample has. */
 typedef struct train_options {
@@ -21,6 +20,7 @@ typedef struct train_options {
   int64_t threads;        /* 0: as many as the machine allows */
   int sharding;           /* sharding_kind */
   const char* log;        /* NULL: none */
+  int64_t monitor;        /* steps from one sample of all tensors to the next; 0: none */
   const char* checkpoint; /* a directory; NULL: none */
   int64_t checkpoint_every;
   bool resume; /* from the newest checkpoint, if there is one */
@@ -44,7 +44,7 @@ typedef struct trainer {
   htone_grad_scaler* scaler; /* does nothing except in FP16 */
   htone_checkpoint* checkpoint;
   ranks ranks;
-  train_log log;
+  htone_statistics* log; /* of the first process, if there is one; else NULL */
 
   int64_t steps_per_epoch;
   int64_t total_steps;
@@ -87,15 +87,21 @@ bool trainer_open_files(trainer* t);
 /* Returns whether a step is left and no process has received a signal. */
 bool trainer_goes_on(const trainer* t);
 
+/* Begins a step, for the log: with the reading of its first batch. */
+bool trainer_begin_step(trainer* t);
+
+/* The time from here on is that of a part of the step, for the log. */
+bool trainer_begin_part(trainer* t, htone_step_part part);
+
 /* Adds the gradients of the loss times `share` to those that are there. */
 bool trainer_backward(trainer* t, htone_tensor* loss, double share);
 
-/* Updates the weights, unless a gradient is not finite, and completes the record except for its loss. */
-bool trainer_update(trainer* t, train_record* record);
+/* Updates the weights, unless a gradient is not finite. */
+bool trainer_update(trainer* t);
 
-/* Ends the step, which had `items` samples on all processes together: averages the loss, writes the log, saves a
- * checkpoint if one is due, and prints the progress now and then. */
-bool trainer_end_step(trainer* t, train_record* record, int64_t items);
+/* Ends the step, which had this loss, from before the update, and `items` samples on all processes together: averages
+ * the loss, writes the log, saves a checkpoint if one is due, and prints the progress now and then. */
+bool trainer_end_step(trainer* t, double loss, int64_t items);
 
 /* Ends the training. *out_finishes becomes true in the process that prints the results: it can run forwards and read
  * weights until trainer_end. */
