@@ -75,7 +75,7 @@ def refuse_constant(name):
     raise ValueError(f"{name} is no JSON")
 
 
-# Of a record: times, and memory, which the number of threads changes.
+# The times of a record, and its memory, which depends on the number of threads.
 MEASURED = ("items_per_second", "seconds", "parts", "memory")
 
 
