@@ -160,6 +160,67 @@ static void half_loses_what_is_below_half_its_smallest_number(void** state) {
   assert_true(errors_in(HTONE_FORMAT_BF16, large, 4).overflow_share == 0);
 }
 
+/* Sums of a tensor are not rounded after each addition. */
+static void a_sum_of_halves_is_rounded_once(void** state) {
+  (void)state;
+  const int64_t many = 100000;
+  htone_tensor* x = NULL;
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F16, 1, &many, 1e-4, &x));
+  assert_true(item_of(sum_of(keep_tensor(x))) == 10);
+}
+
+/* The mean of the relative errors and the largest. */
+static void measure_rounding(htone_tensor* x, htone_rounding rounding, double* out_mean, double* out_most) {
+  htone_round_options options = HTONE_ROUND_OPTIONS_INIT;
+  htone_tensor* rounded = NULL;
+  options.rounding = rounding;
+  assert_ok(htone_round_to(x, HTONE_FORMAT_BF16, &options, &rounded));
+  double *before = values_of(x), *after = values_of(keep_tensor(rounded));
+  *out_mean = *out_most = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const double error = after[i] / before[i] - 1;
+    *out_mean += error / 10000;
+    *out_most = fmax(*out_most, fabs(error));
+  }
+  free(before);
+  free(after);
+}
+
+/* A cast to BF16 rounds to nearest. Its bits without the lower 16 of FP32 are those of rounding toward zero. */
+static void dropping_bits_makes_numbers_of_bf16_too_small(void** state) {
+  (void)state;
+  double mean = 0, most = 0;
+  htone_tensor *x = make_noise(HTONE_F32, 9, 1, 10000), *nearest = NULL;
+  measure_rounding(x, HTONE_ROUNDING_TOWARD_ZERO, &mean, &most);
+  assert_true(most > 0x1.fp-8 && most < 0x1p-7);
+  assert_near(mean, -0.0027, 0.0001);
+  measure_rounding(x, HTONE_ROUNDING_NEAREST_EVEN, &mean, &most);
+  assert_true(most > 0x1.fp-9 && most < 0x1p-8);
+  assert_near(mean, 0, 0.0001);
+  assert_ok(htone_round_to(x, HTONE_FORMAT_BF16, NULL, &nearest));
+  assert_tensors_near(cast_of(cast_of(x, HTONE_BF16), HTONE_F32), keep_tensor(nearest), 0);
+}
+
+/* How many of the 128 numbers from 1 to 2 become smaller in BF16 when they are multiplied. */
+static int count_that_fall(double factor) {
+  double numbers[128], products[128];
+  htone_tensor* rounded = NULL;
+  int fall = 0;
+  for (int i = 0; i < 128; ++i) products[i] = factor * (numbers[i] = 1 + i / 128.0);
+  assert_ok(htone_round_to(make_tensor(HTONE_F32, products, 1, 128), HTONE_FORMAT_BF16, NULL, &rounded));
+  double* after = values_of(keep_tensor(rounded));
+  for (int i = 0; i < 128; ++i) fall += after[i] < numbers[i];
+  free(after);
+  return fall;
+}
+
+/* Moments while gradients are 0: with the usual betas 0.9 and 0.999. */
+static void a_second_moment_in_bf16_does_not_fall(void** state) {
+  (void)state;
+  assert_int_equal(count_that_fall(0.9), 128);
+  assert_int_equal(count_that_fall(0.999), 0);
+}
+
 static void wrong_arguments_are_refused(void** state) {
   (void)state;
   double sum = 7;
@@ -184,6 +245,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_format_of_ones_own_has_properties),
       cmocka_unit_test(errors_are_those_of_the_rounding),
       cmocka_unit_test(half_loses_what_is_below_half_its_smallest_number),
+      cmocka_unit_test(a_sum_of_halves_is_rounded_once),
+      cmocka_unit_test(dropping_bits_makes_numbers_of_bf16_too_small),
+      cmocka_unit_test(a_second_moment_in_bf16_does_not_fall),
       cmocka_unit_test(wrong_arguments_are_refused),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
