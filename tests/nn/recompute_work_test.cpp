@@ -22,7 +22,7 @@ struct Work {
 
 class RecomputeWorkTest : public RecomputeTest {
  protected:
-  // Of products of two matrices: those of attention's scores are in kernels of their own.
+  // Counts products of two matrices: those of attention's scores are in kernels of their own.
   Work work_of(const Module& model, const Tensor& input) {
     ProbeDevice probe(device());
     counted_gemm = probe.table().gemm;

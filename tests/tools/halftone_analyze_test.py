@@ -266,6 +266,12 @@ class HalftoneAnalyze(unittest.TestCase):
         storage = {one["device"]: [way["bytes"] for way in one["bytes_per_parameter"]] for one in devices}
         self.assertEqual((storage["avx2"], storage["v100"], storage["a100"]), ([16], [18, 16, 12], [18, 16, 14, 12]))
 
+    def test_peaks_are_those_of_the_data_sheets(self):
+        reasons = {one["device"]: one["speed"]["reason"] for one in json.loads(self.output("advice", "--json"))["devices"]}
+        for device, peaks in (("v100", ("125", "15.7")), ("a100", ("312", "156", "19.5")), ("h100", ("989", "1979", "67"))):
+            for peak in peaks:
+                self.assertRegex(reasons[device], rf"\b{re.escape(peak)}\b", device)
+
     def test_advice_for_this_machine_is_compared_with_a_measurement(self):
         this, = json.loads(self.output("advice", "--device", "this", "--json"))["devices"]
         like, = json.loads(self.output("advice", f"--device={this['like']}", "--json"))["devices"]
