@@ -21,7 +21,7 @@ def claims() -> list[list[str]]:
 
 
 def has_test(source: str, name: str) -> bool:
-    """Whether a source in C, C++ or Python defines a test of this name, or one that begins with `name` without dots."""
+    """True if a source in C, C++ or Python defines this test, or with dots behind the name one that begins with it."""
     stem = re.escape(name.removesuffix("..."))
     end = r"\w" if name.endswith("...") else r"\b"
     return re.search(rf"^\s*(?:static void |TEST\w*\(\w+, |def ){stem}{end}", source, re.M) is not None

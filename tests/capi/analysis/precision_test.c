@@ -151,6 +151,10 @@ static void half_loses_what_is_below_half_its_smallest_number(void** state) {
   (void)state;
   htone_tensor* pair = make_tensor(HTONE_F32, (const double[]){0.1, 1e-4}, 1, 2);
   assert_true(sum_in(pair, HTONE_FORMAT_F16, HTONE_SUM_NAIVE) == 0.10009765625);
+  const int64_t thousand = 1000;
+  htone_tensor* many = NULL;
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F64, 1, &thousand, 1e-4, &many));
+  assert_true(sum_in(keep_tensor(many), HTONE_FORMAT_F16, HTONE_SUM_NAIVE) == 0.1058349609375);
   const htone_rounding_errors small = errors_in(HTONE_FORMAT_F16, (const double[]){6e-5, 5e-8, 3e-8, 2.9e-8}, 4);
   assert_true(small.underflow_share == 0.25 && small.subnormal_share == 0.75);
   const htone_rounding_errors scaled = errors_in(HTONE_FORMAT_F16, (const double[]){65536e-7, 65536e-3}, 2);
