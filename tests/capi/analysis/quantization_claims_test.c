@@ -207,6 +207,63 @@ static void a_percentile_helps_most_numbers_beside_an_outlier_and_costs_without_
   free(x);
 }
 
+enum { kBins = 2048, kLevels = 128 };
+
+static double sum_counts(const double* counts, int begin, int end) {
+  double sum = 0;
+  for (int i = begin; i < end; ++i) sum += counts[i];
+  return sum;
+}
+
+/* Divergence of Kullback and Leibler of magnitudes that are clipped to the first `used` bins from 128 levels, each of
+ * which spreads its share evenly over its bins that are not empty, where an empty level has 1e-4 of a number: the
+ * calibration of Migacz, 8-bit Inference with TensorRT, 2017. */
+static double divergence(const double* counts, int used) {
+  const double all = sum_counts(counts, 0, kBins), kept = sum_counts(counts, 0, used);
+  double sum = 0;
+  for (int level = 0; level < kLevels; ++level) {
+    const int begin = level * used / kLevels, end = (level + 1) * used / kLevels;
+    int full = 0;
+    for (int i = begin; i < end; ++i) full += counts[i] > 0;
+    const double even = fmax(sum_counts(counts, begin, end) / (full + (full == 0)), 1e-4) / kept;
+    for (int i = begin; i < end; ++i) {
+      const double share = (counts[i] + (i == used - 1 ? all - kept : 0)) / all;
+      if (share > 0) sum += share * log(share / even);
+    }
+  }
+  return sum;
+}
+
+static double clip_by_divergence(const double* x, int count) {
+  const double largest = largest_of(x, count);
+  double counts[kBins] = {0}, least = INFINITY;
+  int best = kBins;
+  for (int i = 0; i < count; ++i) counts[(int)fmin(kBins - 1, fabs(x[i]) / largest * kBins)] += 1;
+  for (int used = kLevels; used <= kBins; ++used) {
+    const double own = divergence(counts, used);
+    if (own < least) {
+      least = own;
+      best = used;
+    }
+  }
+  return (best + 0.5) / kBins * largest;
+}
+
+/* With an outlier of 100 the least clip that is tried, 128 of 2048 bins, is 6.25. */
+static void the_least_divergence_finds_the_best_clip_and_ignores_an_outlier(void** state) {
+  (void)state;
+  double* x = draw(htone_randn);
+  const double alone = clip_by_divergence(x, kMany);
+  assert_near(alone, 3.92, 0.1);
+  assert_near(snr_with_clip(x, kMany, alone, 8), best_snr(x, kMany, 8), 0.05);
+  x[kMany - 1] = 100;
+  const double beside = clip_by_divergence(x, kMany);
+  assert_near(beside, 6.25, 0.05);
+  assert_near(snr_with_clip(x, kMany - 1, beside, 8), 36.9, 0.1);
+  assert_near(snr_with_clip(x, kMany - 1, 100, 8), 12.9, 0.1);
+  free(x);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_noise_of_uniform_numbers_is_the_square_of_a_step_over_12),
@@ -215,6 +272,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(huffman_codes_are_less_than_a_bit_longer_than_the_entropy),
       cmocka_unit_test(equal_steps_need_a_quarter_of_a_bit_more_than_the_bound),
       cmocka_unit_test(a_percentile_helps_most_numbers_beside_an_outlier_and_costs_without_one),
+      cmocka_unit_test(the_least_divergence_finds_the_best_clip_and_ignores_an_outlier),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
