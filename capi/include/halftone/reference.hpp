@@ -33,6 +33,7 @@ inline htone_status retain(htone_scaled* object) { return htone_scaled_retain(ob
 inline htone_status retain(htone_schedule* object) { return htone_schedule_retain(object); }
 inline htone_status retain(htone_state_dict* object) { return htone_state_dict_retain(object); }
 inline htone_status retain(htone_tensor* object) { return htone_tensor_retain(object); }
+inline htone_status retain(htone_trainer* object) { return htone_trainer_retain(object); }
 
 inline htone_status release(htone_autocast_policy* object) { return htone_autocast_policy_release(object); }
 inline htone_status release(htone_batches* object) { return htone_batches_release(object); }
@@ -55,6 +56,7 @@ inline htone_status release(htone_schedule* object) { return htone_schedule_rele
 inline htone_status release(htone_scope* object) { return htone_scope_end_later(object); }
 inline htone_status release(htone_state_dict* object) { return htone_state_dict_release(object); }
 inline htone_status release(htone_tensor* object) { return htone_tensor_release(object); }
+inline htone_status release(htone_trainer* object) { return htone_trainer_release(object); }
 // clang-format on
 
 }  // namespace reference

@@ -90,6 +90,7 @@ static void make_options(void) {
   assert_ok(htone_scaled_options_init(&fixture.scaled_options));
   assert_ok(htone_trace_options_init(&fixture.trace_options));
   assert_ok(htone_statistics_options_init(&fixture.statistics_options));
+  assert_ok(htone_trainer_options_init(&fixture.trainer_options));
   assert_ok(htone_group_options_init(&fixture.group_options));
   assert_ok(htone_link_cost_init(&fixture.link_cost));
   assert_ok(htone_ddp_options_init(&fixture.ddp_options));
@@ -136,6 +137,11 @@ htone_status no_parameter_hook(htone_parameter* parameter, void* user) {
 
 htone_status no_step(void* user) {
   (void)user;
+  return HTONE_OK;
+}
+
+htone_status no_trainer_step(int64_t step, void* user) {
+  (void)step, (void)user;
   return HTONE_OK;
 }
 
@@ -222,6 +228,12 @@ htone_module* renew_whole_module(void) {
   assert_ok(htone_module_release(fixture.whole_module));
   assert_ok(htone_module_create_linear(fixture.device, 2, 3, NULL, &fixture.whole_module));
   return fixture.whole_module;
+}
+
+htone_trainer* renew_trainer(void) {
+  assert_ok(htone_trainer_release(fixture.trainer));
+  fixture.trainer = make_object(kTrainerHandle);
+  return fixture.trainer;
 }
 
 htone_state_dict* renew_optimizer_state(void) {
@@ -327,6 +339,8 @@ static void make_objects(void) {
   fixture.graph = keep_graph(make_object(kGraphHandle));
   fixture.scaled = keep_scaled(make_object(kScaledHandle));
   fixture.statistics = keep_statistics(make_object(kStatisticsHandle));
+  fixture.trainer = make_object(kTrainerHandle);
+  fixture.own_batches = keep_batches(make_ordered_batches());
   assert_ok(htone_state_dict_create(&fixture.scaled_state));
   keep_state_dict(fixture.scaled_state);
   assert_ok(htone_scaled_save(fixture.scaled, fixture.scaled_state, "codes8"));
@@ -374,4 +388,5 @@ void release_fixture(void) {
   assert_ok(htone_scope_end(fixture.scope));
   assert_ok(htone_scope_stack_release(fixture.stack));
   assert_ok(htone_recipe_release(fixture.recipe));
+  assert_ok(htone_trainer_release(fixture.trainer));
 }

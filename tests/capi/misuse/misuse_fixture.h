@@ -36,6 +36,7 @@ typedef enum HandleKind {
   kGraphHandle,
   kScaledHandle,
   kStatisticsHandle,
+  kTrainerHandle,
   kHandleKinds
 } HandleKind;
 
@@ -69,6 +70,8 @@ typedef struct Fixture {
   htone_graph* graph; /* of a step that does nothing */
   htone_scaled* scaled;
   htone_statistics* statistics;   /* with one step, which was a spike */
+  htone_trainer* trainer;         /* of a module of its own; no batch was fetched */
+  htone_batches* own_batches;     /* with another sampler than `batches` and `trainer` */
   htone_state_dict* scaled_state; /* which has `scaled` as "codes8" */
 
   htone_tensor* leaf; /* with a gradient */
@@ -134,6 +137,7 @@ typedef struct Fixture {
   htone_scaled_options scaled_options;
   htone_trace_options trace_options;
   htone_statistics_options statistics_options;
+  htone_trainer_options trainer_options;
   htone_group_options group_options;
   htone_ddp_options ddp_options;
   htone_fsdp_options fsdp_options;
@@ -169,6 +173,9 @@ void release_fixture(void);
 void* make_object(HandleKind kind);
 htone_status release_object(HandleKind kind, void* handle);
 
+/* Batches of one tensor, with a sampler of their own. */
+htone_batches* make_ordered_batches(void);
+
 /* Replaces the spare parameters, which have an optimizer now, by new ones. */
 htone_parameters* renew_spare_parameters(void);
 
@@ -182,6 +189,8 @@ htone_state_dict* renew_optimizer_state(void);
 /* Replaces the fixture's group by a new one. */
 htone_group* renew_group(void);
 htone_module* renew_whole_module(void);
+/* A new trainer, which has fetched no batch. */
+htone_trainer* renew_trainer(void);
 
 /* Gives the parameters gradients and marks them as ready. */
 void mark_gradients(void);
@@ -199,6 +208,7 @@ htone_status no_forward_hook(htone_module* module, const htone_forward_call* cal
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 htone_status no_parameter_hook(htone_parameter* parameter, void* user);
 htone_status no_step(void* user);
+htone_status no_trainer_step(int64_t step, void* user);
 htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user);
 
 /* End a loan that the library made to the test. */

@@ -32,6 +32,7 @@ HANDLES = {
     "htone_graph": ("kGraphHandle", "graph", "htone_graph_release"),
     "htone_scaled": ("kScaledHandle", "scaled", "htone_scaled_release"),
     "htone_statistics": ("kStatisticsHandle", "statistics", "htone_statistics_release"),
+    "htone_trainer": ("kTrainerHandle", "trainer", "htone_trainer_release"),
 }
 
 # Arguments that must be another object of the fixture than the default one of their type.
@@ -210,6 +211,7 @@ OTHER_HANDLES |= {
     ("htone_gru_cell", "bias_ih"): "gru_bias",
     ("htone_gru_cell", "bias_hh"): "gru_bias",
     ("htone_group_all_to_all", "in"): "leaf",
+    ("htone_trainer_set_evaluation", "batches"): "own_batches",
 }
 
 # Results that are neither handles nor values, with the function that releases them.

@@ -32,7 +32,29 @@ typedef union Handle {
   htone_graph* graph;
   htone_scaled* scaled;
   htone_statistics* statistics;
+  htone_trainer* trainer;
 } Handle;
+
+htone_batches* make_ordered_batches(void) {
+  htone_sampler* sampler;
+  htone_batches* batches;
+  htone_tensor* rows = fixture.tensor;
+  assert_ok(htone_sampler_create(&fixture.sampler_options, &sampler));
+  assert_ok(htone_batches_create(sampler, 1, &rows, &batches));
+  assert_ok(htone_sampler_release(sampler));
+  return batches;
+}
+
+static htone_trainer* make_trainer(void) {
+  htone_module* module;
+  htone_trainer* trainer;
+  htone_batches* batches = make_ordered_batches();
+  assert_ok(htone_module_create_linear(fixture.device, 2, 2, NULL, &module));
+  assert_ok(htone_trainer_create(module, batches, NULL, &trainer));
+  assert_ok(htone_batches_release(batches));
+  assert_ok(htone_module_release(module));
+  return trainer;
+}
 
 void* make_object(HandleKind kind) {
   Handle made = {NULL};
@@ -130,6 +152,9 @@ void* make_object(HandleKind kind) {
       assert_ok(htone_statistics_begin_step(made.statistics));
       assert_ok(htone_statistics_end_step(made.statistics, NAN, 1));
       break;
+    case kTrainerHandle:
+      made.trainer = make_trainer();
+      break;
     case kHandleKinds:
       break;
   }
@@ -194,6 +219,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_scaled_release(handle);
     case kStatisticsHandle:
       return htone_statistics_release(handle);
+    case kTrainerHandle:
+      return htone_trainer_release(handle);
     case kHandleKinds:
       break;
   }

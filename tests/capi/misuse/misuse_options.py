@@ -39,6 +39,7 @@ OPTIONS = {
     "htone_trace_options": ("trace_options", True),
     "htone_scaled_options": ("scaled_options", True),
     "htone_statistics_options": ("statistics_options", True),
+    "htone_trainer_options": ("trainer_options", True),
 }
 
 # Wrong values of every options field; None if no value is wrong or context_test.c tests them.
@@ -265,6 +266,19 @@ FIELDS = {
     ("htone_statistics_options", "spike_deviations"): NOT_FINITE + ["-1.0"],
     ("htone_statistics_options", "label"): ['""', '"a\\nb"', '"\\xff"'],
     ("htone_trace_options", "max_events"): ["0", "-1", "INT64_MIN"],
+    ("htone_trainer_options", "schedule"): ["0", "3", "-1", "INT32_MAX"],
+    ("htone_trainer_options", "precision"): ["NULL", '""', '"fp12"', '"BF16"', '"a\\nb"'],
+    ("htone_trainer_options", "steps"): ["-1", "INT64_MIN"],
+    ("htone_trainer_options", "epochs"): ["0", "-1", "INT64_MIN"],
+    ("htone_trainer_options", "lr"): NOT_FP32 + ["-1.0"],
+    ("htone_trainer_options", "warmup_steps"): ["-1", "2"] + EXTREMES,
+    ("htone_trainer_options", "max_grad_norm"): NOT_FINITE + ["-1.0"],
+    ("htone_trainer_options", "accumulate"): ["0", "-1", "3"] + EXTREMES,
+    ("htone_trainer_options", "evaluate_every"): ["-1", "INT64_MIN"],
+    ("htone_trainer_options", "patience"): ["-1", "INT64_MIN"],
+    ("htone_trainer_options", "checkpoint"): ['""'],
+    ("htone_trainer_options", "checkpoint_every"): ["-1", "INT64_MIN"],
+    ("htone_trainer_options", "resume"): None,
     ("htone_recurrent_options", "bias"): None,
     ("htone_recurrent_options", "num_layers"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],
     ("htone_recurrent_options", "bidirectional"): None,
@@ -276,4 +290,5 @@ FIELDS = {
 RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
                      "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_optimizer_options",
                      "htone_group_counters", "htone_launch", "htone_link_cost", "htone_format_info",
-                     "htone_rounding_errors", "htone_histogram", "htone_step_record", "htone_run_summary", "htone_spike")
+                     "htone_rounding_errors", "htone_histogram", "htone_step_record", "htone_run_summary", "htone_spike",
+                     "htone_trainer_progress")

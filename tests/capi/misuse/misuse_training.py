@@ -15,6 +15,7 @@ TRAINING = {
     ("htone_tensor_add_gradient_hook", "callback"): Values("no_gradient_hook", refuse(["NULL"])),
     ("htone_parameter_add_post_accumulate_hook", "callback"): Values("no_parameter_hook", refuse(["NULL"])),
     ("htone_graph_capture", "callback"): Values("no_step", refuse(["NULL"])),
+    ("htone_trainer_set_callback", "callback"): Values("no_trainer_step", refuse(["NULL"])),
     "count": Values("2"),
     "deleter": Values("NULL"),
     "destroy": Values("NULL"),
