@@ -28,7 +28,7 @@ ARROWS = {
     "parallel": ("nn", "comm", "offload"),
     "analysis": ("nn", "optim"),
     "resume": ("nn", "optim", "comm", "checkpoint", "data"),
-    "trainer": ("resume",),
+    "trainer": ("resume", "analysis"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {

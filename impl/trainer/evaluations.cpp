@@ -24,6 +24,17 @@ void Evaluations::end(int64_t step, const Group* group) {
   stop();
 }
 
+std::vector<double> Evaluations::numbers() const {
+  return {static_cast<double>(record_.step), record_.loss, record_.best, static_cast<double>(record_.worse)};
+}
+
+void Evaluations::set_numbers(const std::vector<double>& numbers) {
+  record_ = {.step = static_cast<int64_t>(numbers[0]),
+             .loss = numbers[1],
+             .best = numbers[2],
+             .worse = static_cast<int64_t>(numbers[3])};
+}
+
 void Evaluations::stop() noexcept {
   losses_.clear();
   taken_ = 0;

@@ -10,10 +10,10 @@ namespace halftone::trainer {
 
 class Evaluations {
  public:
-  // `record` is on the host. REQUIRES: batches that outlive the object.
+  // REQUIRES: the batches outlive the object.
   explicit Evaluations(data::Batches& batches) : batches_(batches) {}
 
-  // The same batches each time: those of the first epoch.
+  // Each evaluation has the batches of the first epoch.
   void begin();
   bool is_under_way() const noexcept { return is_under_way_; }
   void next() { batches_.next(); }
@@ -25,7 +25,11 @@ class Evaluations {
   void stop() noexcept;
 
   const EvaluationRecord& record() const noexcept { return record_; }
-  void set_record(const EvaluationRecord& record) noexcept { record_ = record; }
+
+  // For a checkpoint.
+  static constexpr size_t kNumbers = 4;
+  std::vector<double> numbers() const;
+  void set_numbers(const std::vector<double>& numbers);
 
  private:
   data::Batches& batches_;

@@ -1,7 +1,7 @@
 #include "trainer/loop.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <utility>
 
 #include "autograd/engine.h"
@@ -59,31 +59,43 @@ RunEnd Loop::ended() const {
 void Loop::begin() {
   if (has_begun_) return;
   context_ = Ref<Context>::share(optimizer()->device().context);
-  if (objects_.evaluation && !evaluations_) {
-    saved_evaluations_.emplace(objects_.optimizer->device());
-    evaluations_.emplace(*objects_.evaluation);
-  }
-  open_checkpoint();
+  if (!has_parts_) make_parts();
+  has_parts_ = true;
   load_or_refuse();
+  open_record();
   scaler_ = objects_.scaler->state();
   before_.emplace(objects_.model, objects_.batches->sampler(), context_);
   has_begun_ = true;
 }
 
+void Loop::make_parts() {
+  ContextDevice& device = objects_.optimizer->device();
+  if (objects_.evaluation && !evaluations_) {
+    saved_evaluations_.emplace(*progress_, "evaluations", device, Evaluations::kNumbers);
+    evaluations_.emplace(*objects_.evaluation);
+  }
+  if (settings_.fallback_after > 0 && objects_.levels.size() > 1 && !fallback_) {
+    fallback_.emplace(*objects_.model, objects_.policy, objects_.levels, settings_.fallback_after);
+    saved_fallback_.emplace(*progress_, "fallback", device, fallback_->numbers().size());
+  }
+  open_checkpoint();
+  if (objects_.checkpoint) add_objects(*objects_.checkpoint);
+}
+
 void Loop::open_checkpoint() {
-  if (has_parts_) return;
   if (!objects_.checkpoint && !settings_.directory.empty()) {
     objects_.checkpoint = objects_.group ? make_ref<resume::Checkpoint>(context_, settings_.directory, objects_.group)
                                          : make_ref<resume::Checkpoint>(context_, settings_.directory);
   }
-  if (!objects_.checkpoint) return;
-  resume::Checkpoint& checkpoint = *objects_.checkpoint;
+}
+
+// A part without entries is none in a checkpoint, so that the calls by hand can read it, too.
+void Loop::add_objects(resume::Checkpoint& checkpoint) {
   checkpoint.add("model", objects_.model);
   checkpoint.add("optimizer", objects_.optimizer);
   checkpoint.add("scaler", objects_.scaler);
   checkpoint.add("sampler", objects_.batches->sampler());
-  if (evaluations_) checkpoint.add("trainer", saved_evaluations_->part());
-  has_parts_ = true;
+  checkpoint.add("trainer", progress_);
 }
 
 void Loop::load_or_refuse() {
@@ -96,7 +108,26 @@ void Loop::load_or_refuse() {
          static_cast<long long>(step));
   }
   steps_done_ = saved_step_ = step;
-  if (evaluations_) evaluations_->set_record(saved_evaluations_->read());
+  if (evaluations_) evaluations_->set_numbers(saved_evaluations_->read());
+  if (fallback_) fallback_->set_numbers(saved_fallback_->read());
+}
+
+// The first rank writes the file.
+void Loop::open_record() {
+  const bool is_first = !objects_.group || (*objects_.group)->rank() == 0;
+  if (!objects_.statistics && !settings_.log.empty() && is_first) {
+    objects_.statistics = make_ref<analysis::Statistics>(objects_.optimizer->device(),
+                                                         analysis::StatisticsSettings{.label = settings_.label});
+  }
+  if (!objects_.statistics) return;
+  analysis::Statistics& statistics = *objects_.statistics;
+  statistics.set_optimizer(objects_.optimizer, objects_.scaler);
+  statistics.set_step_count(steps_done_);
+  if (!settings_.log.empty()) statistics.write_to(settings_.log);
+}
+
+void Loop::begin_part(analysis::StepPart part) {
+  if (objects_.statistics) objects_.statistics->begin_part(part);
 }
 
 // ---- From one step to the next
@@ -109,7 +140,6 @@ Phase Loop::next() {
          "the loss of the last batch is missing: call htone_trainer_take_loss, or after a failure "
          "htone_trainer_restart_step");
   }
-  lap();
   if (batches_taken_ == 0 && !is_evaluating()) {
     if (evaluation_is_due()) {
       begin_evaluation();
@@ -139,12 +169,20 @@ void Loop::begin_evaluation() {
 // Returns false if there is no further one.
 bool Loop::begin_step() {
   if (checkpoint_is_due()) save_now();
-  if (ended() != RunEnd::kNone) return false;
+  if (ended() != RunEnd::kNone) {
+    if (objects_.statistics) objects_.statistics->flush();
+    return false;
+  }
   before_->keep();
   objects_.optimizer->zero_grad();
   losses_.clear();
+  if (fallback_) fallback_->begin_step();
   coming_ = {.step = steps_done_ + 1, .loss_scale = objects_.scaler->enabled() ? scaler_.scale : 1.0};
-  step_begin_ = moment_;
+  step_begin_ = now();
+  if (objects_.statistics) {
+    objects_.statistics->cancel_step();  // whose first batch could not be fetched
+    objects_.statistics->begin_step();
+  }
   return true;
 }
 
@@ -152,9 +190,10 @@ Phase Loop::fetch() {
   if (is_evaluating()) {
     evaluations_->next();
   } else {
+    begin_part(analysis::StepPart::kData);
     objects_.batches->next();
     ++batches_taken_;
-    coming_.times.data += lap();
+    begin_part(analysis::StepPart::kForward);
   }
   awaits_loss_ = true;
   return is_evaluating() ? Phase::kEvaluate : Phase::kTrain;
@@ -177,9 +216,13 @@ void Loop::save() {
 }
 
 void Loop::save_now() {
-  if (evaluations_) saved_evaluations_->write(evaluations_->record());
+  if (evaluations_) saved_evaluations_->write(evaluations_->numbers());
+  if (fallback_) saved_fallback_->write(fallback_->numbers());
   objects_.checkpoint->save(steps_done_);
   saved_step_ = steps_done_;
+  if (!objects_.statistics) return;
+  objects_.statistics->add_event(analysis::checkpoint_event());
+  objects_.statistics->flush();
 }
 
 // Gradients of the step go first: the scaler accepts no state while an optimizer waits for its step.
@@ -192,6 +235,7 @@ void Loop::restart_step() {
     if (objects_.scaler->awaits_update()) objects_.scaler->update();
     if (objects_.scaler->enabled()) objects_.scaler->set_state(scaler_);
     losses_.clear();
+    if (objects_.statistics) objects_.statistics->cancel_step();
   } else {
     return;
   }
@@ -212,7 +256,6 @@ void Loop::take_loss(const Tensor& loss) {
     if (is_evaluating()) {
       take_evaluation_loss(loss);
     } else {
-      coming_.times.forward += lap();
       backward(loss);
       if (is_last) update();
     }
@@ -229,10 +272,12 @@ void Loop::take_evaluation_loss(const Tensor& loss) {
   evaluations_->end(steps_done_, objects_.group.get());
   modes_.end_evaluation();
   before_->restore();
+  if (objects_.statistics) objects_.statistics->add_event(analysis::evaluation_event(evaluation().loss));
 }
 
 // Without the modes of the caller: his policy is for his operations.
 void Loop::backward(const Tensor& loss) {
+  begin_part(analysis::StepPart::kBackward);
   const ScopeGuard modes_return;
   scope().autocast = nullptr;
   scope().grad_enabled = true;
@@ -240,10 +285,10 @@ void Loop::backward(const Tensor& loss) {
   const Tensor share = is_whole ? loss : ops::mul_scalar(loss, 1.0 / static_cast<double>(settings_.accumulate));
   run_backward(objects_.scaler->scale(share), {}, false);
   losses_.add(loss, items_in(*objects_.batches));
-  coming_.times.backward += lap();
 }
 
 void Loop::update() {
+  begin_part(analysis::StepPart::kOptimizer);
   optim::Optimizer& optimizer = *objects_.optimizer;
   optim::GradScaler& scaler = *objects_.scaler;
   coming_.lr = optimizer.lr(0);
@@ -261,7 +306,15 @@ void Loop::finish_step() {
   ++steps_done_;
   scaler_ = objects_.scaler->state();
   complete_record();
+  if (fallback_) raise_module();
+  if (objects_.statistics) objects_.statistics->end_step(record_.loss, record_.items);
   if (objects_.progress) objects_.progress(steps_done_);
+}
+
+void Loop::raise_module() {
+  const auto raised = fallback_->end_step(record_.skipped, std::isfinite(record_.loss), objects_.group.get());
+  if (!raised || !objects_.statistics) return;
+  objects_.statistics->add_event(analysis::fallback_event(raised->module, raised->from, raised->to));
 }
 
 void Loop::complete_record() {
@@ -273,18 +326,11 @@ void Loop::complete_record() {
   coming_.items = losses_.items();
   if (objects_.group) {
     const int32_t ranks = (*objects_.group)->size();
-    coming_.loss = sum_over_ranks(*objects_.group, coming_.loss) / ranks;
+    coming_.loss = reduced_over_ranks(objects_.group.get(), ReduceOp::kSum, coming_.loss) / ranks;
     coming_.items *= ranks;
   }
-  coming_.times.optimizer += lap();
-  coming_.times.total = moment_ - step_begin_;
+  coming_.nanoseconds = now() - step_begin_;
   record_ = std::move(coming_);
-}
-
-int64_t Loop::lap() {
-  const Clock& clock = context_->clock();
-  const int64_t before = std::exchange(moment_, clock.monotonic_ns(clock.user));
-  return moment_ - before;
 }
 
 }  // namespace halftone::trainer

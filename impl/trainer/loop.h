@@ -9,7 +9,7 @@
 #include "trainer/evaluations.h"
 #include "trainer/modes.h"
 #include "trainer/objects.h"
-#include "trainer/saved_evaluations.h"
+#include "trainer/saved_numbers.h"
 #include "trainer/settings.h"
 #include "trainer/step_state.h"
 #include "trainer/trainer.h"
@@ -48,13 +48,15 @@ class Loop final : public Trainer {
  private:
   // The objects, while they can be replaced. Throws STATE after the first next().
   Objects& changeable();
-  // Nanoseconds since the last call.
-  int64_t lap();
+  int64_t now() const { return context_->clock().monotonic_ns(context_->clock().user); }
 
   // The first next() alone.
   void begin();
+  void make_parts();
   void open_checkpoint();
+  void add_objects(resume::Checkpoint& checkpoint);
   void load_or_refuse();
+  void open_record();
   // Between two steps.
   bool evaluation_is_due() const;
   bool checkpoint_is_due() const;
@@ -63,18 +65,24 @@ class Loop final : public Trainer {
   void save_now();
   Phase fetch();
 
+  // Time from now on is that of a part of the step.
+  void begin_part(analysis::StepPart part);
   void take_evaluation_loss(const Tensor& loss);
   void backward(const Tensor& loss);
   void update();
   void finish_step();
   void complete_record();
+  void raise_module();
 
   const Settings settings_;
   Objects objects_;
   Ref<Context> context_;             // null before the first next()
   std::optional<StepState> before_;  // the step or evaluation under way
   std::optional<Evaluations> evaluations_;
-  std::optional<SavedEvaluations> saved_evaluations_;
+  std::optional<Fallback> fallback_;
+  // The part of a checkpoint besides the objects: evaluations and raised modules.
+  const Ref<SharedStateDict> progress_ = make_ref<SharedStateDict>();
+  std::optional<SavedNumbers> saved_evaluations_, saved_fallback_;
   TrainingModes modes_;
   ScalerState scaler_;  // after the last whole step
 
@@ -85,8 +93,7 @@ class Loop final : public Trainer {
   int64_t steps_done_ = 0;
   int64_t saved_step_ = -1;
   int64_t batches_taken_ = 0;  // of the step under way
-  int64_t moment_ = 0;         // of the last lap()
-  int64_t step_begin_ = 0;
+  int64_t step_begin_ = 0;     // now()
   Losses losses_;
   StepRecord record_, coming_;  // of the last step, and of the one under way
 };

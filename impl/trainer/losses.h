@@ -30,7 +30,7 @@ class Losses {
   std::vector<Entry> list_;
 };
 
-// The sum of the ranks' values. All ranks call it, and wait.
-double sum_over_ranks(const Group& group, double value);
+// The ranks' values together; the value itself without a group. All ranks call it, and wait.
+double reduced_over_ranks(const Group* group, ReduceOp op, double value);
 
 }  // namespace halftone::trainer

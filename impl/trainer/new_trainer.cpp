@@ -52,6 +52,9 @@ Ref<Trainer> make_trainer(const Ref<nn::Module>& model, const Ref<data::Batches>
   const Ref<optim::GradScaler> scaler = make_ref<optim::GradScaler>(device_of(*model), made.scaler.settings,
                                                                     made.scaler.initial_scale, made.scaler.enabled);
   Objects objects{.model = model, .batches = batches, .policy = make_policy(*model, made), .scaler = scaler};
+  for (const NewTrainer::Step& level : made.levels) {
+    objects.levels.push_back({level.name, level.recipe ? make_ref<Recipe>(*level.recipe) : nullptr, level.is_f32});
+  }
   objects.make_optimizer = [model, made] { return make_optimizer(*model, made); };
   return make_ref<Loop>(made.settings, std::move(objects));
 }

@@ -21,6 +21,13 @@ struct NewTrainer {
   Settings settings;
   DType dtype;                          // of products
   std::optional<RecipeOptions> recipe;  // of linear layers
+  // The precisions of a module that keeps overflowing, the first one that of all modules.
+  struct Step {
+    const char* name;
+    std::optional<RecipeOptions> recipe;
+    bool is_f32;
+  };
+  std::vector<Step> levels;
   struct {
     optim::Kind kind;
     optim::Precision precision;

@@ -9,11 +9,6 @@ namespace halftone::trainer {
 
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-// Nanoseconds of the parts of a step.
-struct StepTimes {
-  int64_t data = 0, forward = 0, backward = 0, optimizer = 0, total = 0;
-};
-
 struct StepRecord {
   int64_t step = 0;         // from 1; 0 before the first one
   double loss = kNoNumber;  // the mean over batches and ranks, before the update
@@ -23,7 +18,7 @@ struct StepRecord {
   bool skipped = false;        // a gradient was not finite
   std::string offending = {};  // the first such parameter; empty if unknown
   int64_t items = 0;           // samples of all ranks
-  StepTimes times = {};
+  int64_t nanoseconds = 0;     // from the fetch of the first batch to the end of the update
 };
 
 // Must match htone_trainer_end in capi/include/halftone/trainer.h.

@@ -1,6 +1,6 @@
-// What the batches of a step change before its update, or those of an evaluation: the position in the data, the random
-// numbers that were drawn, and the buffers of the model, such as running statistics. A step that did not become whole
-// is undone by it. One thread at a time.
+// The state that the batches of a step change before its update, or those of an evaluation: the position in the data,
+// the random numbers that were drawn, and the buffers of the model, such as running statistics. A step that did not
+// become whole is undone by it. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ class Trainer : public RefCounted {
   // Fetches the next batch, of training or of an evaluation that is due. Between two steps, saves a checkpoint that is
   // due. Throws STATE while the loss of a batch is missing.
   virtual Phase next() = 0;
-  // Of the current batch. Throws STATE before the first one, INVALID_ARGUMENT naming "index".
+  // A tensor of the current batch. Throws STATE before the first one, INVALID_ARGUMENT naming "index".
   virtual Tensor tensor(size_t index) const = 0;
   // Takes the loss of the current batch, a scalar. Throws STATE without a batch that waits for it.
   virtual void take_loss(const Tensor& loss) = 0;

@@ -35,9 +35,9 @@
  *
  * The weights are bitwise those of a loop that makes the same calls itself: zero_grad; for each batch of a step
  * forward, the loss times 1 / accumulate, htone_grad_scaler_scale, backward; then unscale and clip_grad_norm if
- * max_grad_norm is set, htone_grad_scaler_step, htone_grad_scaler_update. Every object is one that the program can take
- * out, or replace before the first batch. The trainer's own optimizer is AdamW. It skips a step with a gradient that is
- * not finite, in every precision.
+ * max_grad_norm is set, htone_grad_scaler_step, htone_grad_scaler_update. The program can use
+ * every object of the trainer, or replace it before the first batch (trainer_parts.h). The trainer's own optimizer is
+ * AdamW. It skips a step with a gradient that is not finite, in every precision.
  *
  * Errors. If a call fails before the weights of a step have changed, such as a forward that Ctrl-C ends (interrupt.h),
  * htone_trainer_restart_step goes back to the end of the step before: position in the data, random numbers, loss scale
@@ -90,8 +90,8 @@ typedef enum htone_trainer_schedule {
 typedef struct htone_trainer_options {
   uint32_t struct_size;            /**< sizeof of this structure */
   htone_trainer_schedule schedule; /**< default HTONE_TRAINER_COSINE */
-  const char* precision;    /**< "fp32", "bf16" (default), "fp16", or a recipe of linear layers, which compute all
-                                 else in bf16: "fp8-delayed", "fp8-current", "fp8-block", "mxfp8", "nvfp4" */
+  const char* precision;    /**< "fp32", "bf16", "fp16", or a recipe of linear layers, which compute all else in bf16:
+                                 "fp8-delayed", "fp8-current", "fp8-block", "mxfp8", "nvfp4"; default NULL: "bf16" */
   int64_t steps;            /**< of the run, with those before a resume; default 0: as many as `epochs` has */
   int64_t epochs;           /**< passes over the data, if steps is 0; default 1, at least 1 */
   double lr;                /**< learning rate; default 1e-3; finite in FP32, at least 0 */
@@ -103,14 +103,17 @@ typedef struct htone_trainer_options {
   const char* checkpoint;   /**< directory of checkpoints, which the end of the run is written to; default NULL:
                                  none */
   int64_t checkpoint_every; /**< steps from one checkpoint to the next; default 0: after the last step alone */
-  int32_t resume;           /**< not 0: goes on from the newest checkpoint if there is one. 0: a directory with
-                                 checkpoints is an error. Default 0 */
-  uint32_t reserved;        /**< 0 */
+  const char* log;          /**< file of the record of the run, as JSON lines; default NULL: none */
+  const char* label;        /**< of the run, in its record; default NULL: the precision */
+  int64_t fallback_after; /**< overflows of a module after which it computes in a higher precision; default 0: never */
+  int32_t resume;         /**< not 0: goes on from the newest checkpoint if there is one. 0: a directory with
+                               checkpoints is an error. Default 0 */
+  uint32_t reserved;      /**< 0 */
 } htone_trainer_options;
 
 /** The defaults, to initialize a htone_trainer_options where it is declared. */
 #define HTONE_TRAINER_OPTIONS_INIT \
-  { sizeof(htone_trainer_options), HTONE_TRAINER_COSINE, "bf16", 0, 1, 1e-3, 0, 0.0, 1, 0, 0, 0, 0, 0, 0 }
+  { sizeof(htone_trainer_options), HTONE_TRAINER_COSINE, NULL, 0, 1, 1e-3, 0, 0.0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Fills options with the defaults.
  *
@@ -153,7 +156,7 @@ HTONE_API htone_status htone_trainer_retain(htone_trainer* trainer);
  */
 HTONE_EXPORT htone_status htone_trainer_release(htone_trainer* trainer);
 
-/** Fetches the next batch: of a step, or of an evaluation that is due, which takes the batches of one epoch. Between
+/** Fetches the next batch: of a step, or of an evaluation that is due, which has the batches of one epoch. Between
  * steps it saves a checkpoint that is due, after the evaluation of that step. The first call opens the directory of
  * checkpoints and resumes. In an evaluation the model is in evaluation mode; afterwards modes, random numbers and
  * buffers are as before, so that evaluations leave the training bitwise unchanged.
@@ -188,8 +191,8 @@ HTONE_API htone_status htone_trainer_tensor(htone_trainer* trainer, size_t index
  */
 HTONE_API htone_status htone_trainer_turn_begin(htone_trainer* trainer, htone_scope** out);
 
-/** Takes the loss of the current batch. In a step it runs backward, and after the last batch of the step it updates the
- * weights and waits for the device. In an evaluation it adds the loss to the mean, in proportion to the samples.
+/** Accepts the loss of the current batch. In a step it runs backward, and after the last batch of the step it updates
+ * the weights and waits for the device. In an evaluation it adds the loss to the mean, in proportion to the samples.
  *
  * @param[in] trainer borrowed.
  * @param[in] loss one element, float: the mean over the batch. In a step it was recorded. Neither scaled nor divided

@@ -1,6 +1,6 @@
 /** @file
- * The parts of a trainer (trainer.h): its progress, and the objects that a program takes out of it or puts in their
- * place. They are replaced before the first htone_trainer_next.
+ * The parts of a trainer (trainer.h): its progress, and the objects that a program uses besides, or puts in their
+ * place before the first htone_trainer_next.
  *
  * @code
  * htone_optimizer_options sgd = HTONE_SGD_OPTIONS_INIT;
@@ -96,7 +96,7 @@ typedef htone_status (*htone_trainer_step_fn)(int64_t step, void* user);
 HTONE_API htone_status htone_trainer_set_callback(htone_trainer* trainer, htone_trainer_step_fn callback, void* user,
                                                   void (*destroy)(void* user));
 
-/** Sets the data of evaluations. Each evaluation takes all batches of the first epoch, in its order.
+/** Sets the data of evaluations. Each evaluation has all batches of the first epoch, in its order.
  *
  * @param[in] trainer borrowed.
  * @param[in] batches retained; with another sampler than the training's.

@@ -37,6 +37,18 @@ void set_scaler(const CheckedTrainer& checked, trainer::NewTrainer& made) {
   made.scaler = {scaler.settings, scaler.initial_scale, checked.precision->dtype == DType::kF16};
 }
 
+const char* text_or(const char* text, const char* otherwise) { return text == nullptr ? otherwise : text; }
+
+// The least precise first. FP8 is raised to BF16 alone, in which all else computes.
+void set_levels(const trainer::Precision& precision, trainer::NewTrainer& made) {
+  made.levels = {{precision.name, made.recipe, false}};
+  if (precision.recipe == RecipeKind::kNvfp4) {
+    made.levels.push_back({"mxfp8", recipe_options(HTONE_RECIPE_MXFP8, nullptr), false});
+  }
+  if (precision.recipe) made.levels.push_back({"bf16", {}, false});
+  if (precision.dtype == DType::kF16) made.levels.push_back({"fp32", {}, true});
+}
+
 trainer::Settings settings_of(const htone_trainer_options& options) {
   return {.steps = options.steps,
           .accumulate = options.accumulate,
@@ -44,7 +56,10 @@ trainer::Settings settings_of(const htone_trainer_options& options) {
           .evaluate_every = options.evaluate_every,
           .patience = options.patience,
           .checkpoint_every = options.checkpoint_every,
-          .directory = options.checkpoint == nullptr ? "" : options.checkpoint,
+          .fallback_after = options.fallback_after,
+          .directory = text_or(options.checkpoint, ""),
+          .log = text_or(options.log, ""),
+          .label = text_or(options.label, text_or(options.precision, "bf16")),
           .resumes = options.resume != 0};
 }
 
@@ -56,11 +71,13 @@ Ref<trainer::Trainer> make_trainer(const Ref<nn::Module>& model, const Ref<data:
   trainer::NewTrainer made{.settings = settings_of(checked.options),
                            .dtype = checked.precision->dtype,
                            .recipe = {},
+                           .levels = {},
                            .optimizer = {},
                            .scaler = {}};
   if (const auto& recipe = checked.precision->recipe) {
     made.recipe = recipe_options(static_cast<htone_recipe_kind>(*recipe), nullptr);
   }
+  set_levels(*checked.precision, made);
   set_optimizer(checked, made);
   set_scaler(checked, made);
   return trainer::make_trainer(model, batches, made);

@@ -18,7 +18,6 @@ void require_within(int64_t value, int64_t least, int64_t most, const char* fiel
 }
 
 const trainer::Precision& named_precision(const char* name) {
-  if (name == nullptr) fail(Code::kInvalidArgument, "options", "options.precision is NULL, expected a name");
   if (const trainer::Precision* found = trainer::precision_named(name)) return *found;
   fail(Code::kInvalidArgument, "options",
        "options.precision=\"%.40s\", expected fp32, bf16, fp16, fp8-delayed, fp8-current, fp8-block, mxfp8 or nvfp4",
@@ -49,13 +48,13 @@ void require_numbers(const htone_trainer_options& options) {
   require_within(options.evaluate_every, 0, kMost, "evaluate_every");
   require_within(options.patience, 0, kMost, "patience");
   require_within(options.checkpoint_every, 0, kMost, "checkpoint_every");
+  require_within(options.fallback_after, 0, kMost, "fallback_after");
   require_not_negative("max_grad_norm", options.max_grad_norm);
 }
 
-void require_directory(const htone_trainer_options& options) {
-  if (options.checkpoint != nullptr && *options.checkpoint == '\0') {
-    fail(Code::kInvalidArgument, "options", "options.checkpoint is empty, expected a directory or NULL");
-  }
+void require_path(const char* path, const char* field) {
+  if (path == nullptr || *path != '\0') return;
+  fail(Code::kInvalidArgument, "options", "options.%s is empty, expected a path or NULL", field);
 }
 
 }  // namespace
@@ -63,9 +62,10 @@ void require_directory(const htone_trainer_options& options) {
 CheckedTrainer checked_trainer(const htone_trainer_options* options, int64_t batches_per_epoch) {
   CheckedTrainer checked = {.options = options_or_default(options, htone_trainer_options(HTONE_TRAINER_OPTIONS_INIT)),
                             .precision = nullptr};
-  checked.precision = &named_precision(checked.options.precision);
+  checked.precision = &named_precision(checked.options.precision == nullptr ? "bf16" : checked.options.precision);
   require_numbers(checked.options);
-  require_directory(checked.options);
+  require_path(checked.options.checkpoint, "checkpoint");
+  require_path(checked.options.log, "log");
   checked.options.steps = steps_of(checked.options, batches_per_epoch);
   require_within(checked.options.warmup_steps, 0, checked.options.steps - 1, "warmup_steps");
   return checked;

@@ -34,7 +34,7 @@ htone_trainer_progress progress_of(const Trainer& trainer) {
   progress.lr = last.lr;
   progress.loss_scale = last.loss_scale;
   progress.grad_norm = last.grad_norm;
-  progress.seconds = static_cast<double>(last.times.total) * 1e-9;
+  progress.seconds = static_cast<double>(last.nanoseconds) * 1e-9;
   progress.items = last.items;
   progress.evaluation_loss = evaluation.loss;
   progress.best_evaluation_loss = evaluation.best;

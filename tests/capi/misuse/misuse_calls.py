@@ -43,6 +43,8 @@ AFTER["htone_group_abort"] = "group = renew_group();"
 for verb in ("next", "tensor", "set_callback", "set_evaluation", "set_group", "set_optimizer", "set_grad_scaler",
              "set_policy", "set_checkpoint"):
     BEFORE[f"htone_trainer_{verb}"] = "trainer = renew_trainer();"
+BEFORE["htone_trainer_save"] = (
+    "trainer = renew_trainer(); assert_ok(htone_trainer_set_checkpoint(trainer, renew_checkpoint()));")
 BEFORE["htone_trainer_tensor"] += " htone_trainer_phase phase; assert_ok(htone_trainer_next(trainer, &phase));"
 BEFORE["htone_group_describe_operations"] = "group = renew_group();"
 
@@ -55,7 +57,6 @@ NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
                "htone_group_batch": "the group has no other rank",
                "htone_group_send": "the group has no other rank",
                "htone_trainer_take_loss": "backward would free the graph of the loss",
-               "htone_trainer_save": "the trainer has no directory of checkpoints",
                "htone_store_create_tcp": "the plugin is not loaded",
                "htone_error_set": "it returns the error that it is given"}
 # Failures that are not recorded as the last error.

@@ -138,7 +138,7 @@ BadHandle bad_handle(HandleKind kind, size_t i) {
       fixture.module,  fixture.parameter, fixture.parameters, fixture.state_dict, fixture.optimizer,  fixture.schedule,
       fixture.scaler,  fixture.ema,       fixture.sampler,    fixture.batches,    fixture.checkpoint, fixture.function,
       fixture.hook,    fixture.store,     fixture.group,      fixture.work,       fixture.ddp,        fixture.fsdp,
-      fixture.recipe,  fixture.graph,     fixture.scaled,     fixture.statistics};
+      fixture.recipe,  fixture.graph,     fixture.scaled,     fixture.statistics, fixture.trainer};
   const BadHandle singles[] = {
       {"NULL", NULL},
       {"released", released[kind]},
