@@ -32,6 +32,7 @@ class Loop final : public Trainer {
   void set_scaler(const Ref<optim::GradScaler>& scaler) override { changeable().scaler = scaler; }
   void set_policy(const Ref<AutocastPolicy>& policy) override { changeable().policy = policy; }
   void set_checkpoint(const Ref<resume::Checkpoint>& checkpoint) override { changeable().checkpoint = checkpoint; }
+  void set_statistics(const Ref<analysis::Statistics>& statistics) override { changeable().statistics = statistics; }
   void set_progress(std::function<void(int64_t)> progress) override { changeable().progress = std::move(progress); }
 
   const Ref<optim::Optimizer>& optimizer() override;

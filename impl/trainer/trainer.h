@@ -12,6 +12,9 @@ namespace halftone {
 class AutocastPolicy;  // ops/dispatch/autocast.h
 class Group;           // comm/group/group.h
 }  // namespace halftone
+namespace halftone::analysis {
+class Statistics;  // analysis/statistics/statistics.h
+}
 namespace halftone::data {
 class Batches;  // data/batches.h
 }
@@ -50,6 +53,7 @@ class Trainer : public RefCounted {
   virtual void set_scaler(const Ref<optim::GradScaler>& scaler) = 0;
   virtual void set_policy(const Ref<AutocastPolicy>& policy) = 0;
   virtual void set_checkpoint(const Ref<resume::Checkpoint>& checkpoint) = 0;
+  virtual void set_statistics(const Ref<analysis::Statistics>& statistics) = 0;
   // Called after each step with its number.
   virtual void set_progress(std::function<void(int64_t)> progress) = 0;
 

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   htone_trainer_options options = HTONE_TRAINER_OPTIONS_INIT;
   htone_trainer_progress progress = HTONE_TRAINER_PROGRESS_INIT;
   htone_trainer_phase phase;
-  htone_scope *objects, *turn;
+  htone_scope *objects, *handles, *turn;
   htone_context* context;
   htone_device* device;
   htone_module *layers[3], *model;
@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   for (check(htone_trainer_next(trainer, &phase)); phase != HTONE_TRAINER_DONE;
        check(htone_trainer_next(trainer, &phase))) {
     htone_tensor *x, *classes, *logits, *loss;
+    check(htone_handles_begin(&handles));
     check(htone_trainer_turn_begin(trainer, &turn));
     check(htone_trainer_tensor(trainer, 0, &x));
     check(htone_trainer_tensor(trainer, 1, &classes));
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
     check(htone_cross_entropy(logits, classes, NULL, &loss));
     check(htone_trainer_take_loss(trainer, loss));
     check(htone_scope_end(turn));
+    check(htone_scope_end(handles));
   }
   check(htone_trainer_describe(trainer, &progress));
   printf("step %lld: loss of other points %.6f\n", (long long)progress.step, progress.evaluation_loss);

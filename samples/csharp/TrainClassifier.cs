@@ -36,6 +36,7 @@ static class TrainClassifier {
     var trainer = new Trainer(model, Points(device, 1), options);
     trainer.SetEvaluation(Points(device, 2));
     while (trainer.Next() != TrainerPhase.Done) {
+      using (Scope.Begin())
       using (trainer.Turn()) {
         var logits = model.Forward(trainer.Tensor(0));
         trainer.TakeLoss(Ops.CrossEntropy(logits, trainer.Tensor(1)));

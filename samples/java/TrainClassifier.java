@@ -34,7 +34,7 @@ public final class TrainClassifier {
     Trainer trainer = new Trainer(model, points(device, 1), options);
     trainer.setEvaluation(points(device, 2));
     while (trainer.next() != TrainerPhase.DONE) {
-      try (Scope turn = trainer.turn()) {
+      try (Scope temporaries = Scope.begin(); Scope turn = trainer.turn()) {
         Tensor logits = model.forward(trainer.tensor(0));
         trainer.takeLoss(Halftone.crossEntropy(logits, trainer.tensor(1)));
       }

@@ -24,10 +24,11 @@ def main() -> None:
     parser.add_argument("precision", nargs="?", default="bf16", help="fp32, bf16, fp16 or a recipe")
     parser.add_argument("checkpoint", nargs="?", help="a directory to save checkpoints in and to go on from")
     flags = parser.parse_args()
-    device = ht.Device("cpu", ht.default_context())
+    device = ht.Device("cpu")
     model = nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 4))
-    trainer = ht.Trainer(model, points(device, 1), precision=flags.precision, checkpoint=flags.checkpoint, resume=True,
-                         epochs=5, lr=1e-2, max_grad_norm=1.0, evaluate_every=50, checkpoint_every=50)
+    saving = {"checkpoint": flags.checkpoint, "checkpoint_every": 50, "resume": True} if flags.checkpoint else {}
+    trainer = ht.Trainer(model, points(device, 1), precision=flags.precision, epochs=5, lr=1e-2, max_grad_norm=1.0,
+                         evaluate_every=50, **saving)
     trainer.set_evaluation(points(device, 2))
     while trainer.next() != ht.TrainerPhase.DONE:
         with trainer.turn():

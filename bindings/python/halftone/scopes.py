@@ -6,7 +6,7 @@ import threading
 from . import halftone as _generated
 from .enums import Status
 from .errors import HalftoneException
-from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Recipe, Scope
+from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Recipe, Scope, Trainer
 from .leaves import weights_moved
 
 
@@ -161,8 +161,19 @@ def _gathered(self):
     return _Begun(self.gather_begin)
 
 
+def _turn(self):
+    """Computes a batch of the trainer inside: under its policy, and in an evaluation without a graph. What is made
+    inside is released at the end, as by scope().
+    """
+    stack = contextlib.ExitStack()
+    stack.enter_context(scope())
+    stack.enter_context(_Begun(self.turn_begin, is_mode=True))
+    return stack
+
+
 DistributedDataParallel.no_sync = _no_sync
 Fsdp.no_sync = _no_sync
 Fsdp.gathered = _gathered
+Trainer.turn = _turn
 
 __all__ = ["autocast", "deferred_init", "detect_anomaly", "keep", "no_grad", "scope"]

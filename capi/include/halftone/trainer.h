@@ -20,13 +20,15 @@
  * check(htone_trainer_create(model, batches, &options, &trainer));
  * for (check(htone_trainer_next(trainer, &phase)); phase != HTONE_TRAINER_DONE;
  *      check(htone_trainer_next(trainer, &phase))) {
- *   htone_scope* turn;
- *   check(htone_trainer_turn_begin(trainer, &turn)); // autocast; the handles of the turn end with it
+ *   htone_scope *handles, *turn;
+ *   check(htone_handles_begin(&handles)); // of this batch
+ *   check(htone_trainer_turn_begin(trainer, &turn)); // autocast
  *   check(htone_trainer_tensor(trainer, 0, &y));
  *   check(htone_module_forward(model, y, NULL, &y));
  *   check(htone_mean(y, 0, NULL, 0, &loss));
  *   check(htone_trainer_take_loss(trainer, loss));
  *   check(htone_scope_end(turn));
+ *   check(htone_scope_end(handles));
  * }
  * check(htone_trainer_optimizer(trainer, &optimizer));
  * check(htone_optimizer_step_count(optimizer, &count));
@@ -180,9 +182,8 @@ HTONE_API htone_status htone_trainer_next(htone_trainer* trainer, htone_trainer_
  */
 HTONE_API htone_status htone_trainer_tensor(htone_trainer* trainer, size_t index, htone_tensor** out);
 
-/** Begins the scope of a batch. Until it ends, operations run under the policy of the trainer, and in an evaluation
- * record no graph; at its end the handles that this thread was given meanwhile are released, as by
- * htone_handles_begin.
+/** Begins the modes of a batch. Until the scope ends, operations of this thread run under the policy of the trainer,
+ * and in an evaluation they record nothing.
  *
  * @param[in] trainer borrowed; its policy is retained until the scope ends.
  * @param[out] out the scope; owned by the caller, who ends it with htone_scope_end.

@@ -30,6 +30,7 @@
 #include "halftone/comm.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/optim.h"
+#include "halftone/statistics.h"
 #include "halftone/trainer.h"
 
 #ifdef __cplusplus
@@ -150,6 +151,16 @@ HTONE_API htone_status htone_trainer_set_policy(htone_trainer* trainer, htone_au
  * @since 0.1
  */
 HTONE_API htone_status htone_trainer_set_checkpoint(htone_trainer* trainer, htone_checkpoint* checkpoint);
+
+/** Sets the record of the run, in place of one of the trainer's own. The trainer begins and ends its steps and sets its
+ * optimizer; options.log becomes its file. With ranks, each rank that has a record writes one.
+ *
+ * @param[in] trainer borrowed.
+ * @param[in] statistics retained.
+ * @errors INVALID_HANDLE, STATE (a batch was fetched).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_trainer_set_statistics(htone_trainer* trainer, htone_statistics* statistics);
 
 /** Returns the optimizer. The first call makes the trainer's own if none was set; it then owns the model's parameters.
  *

@@ -38,7 +38,6 @@ htone_status htone_trainer_turn_begin(htone_trainer* trainer, htone_scope** out)
     require_memory(out, "out");
     const Ref<AutocastPolicy> policy = turned->policy();
     open->held = policy;
-    open->given = std::make_unique<GivenHandles>();
     enter(std::move(open), out);
     scope().autocast = policy.get();
     if (turned->is_evaluating()) scope().grad_enabled = false;

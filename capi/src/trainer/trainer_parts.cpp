@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "analysis/handles.h"
 #include "autograd/handles.h"
 #include "base/call.h"
 #include "checkpoint/handles.h"
@@ -83,6 +84,10 @@ htone_status htone_trainer_set_policy(htone_trainer* trainer, htone_autocast_pol
 
 htone_status htone_trainer_set_checkpoint(htone_trainer* trainer, htone_checkpoint* checkpoint) {
   return Call(&Trainer::set_checkpoint, trainer, borrowed(checkpoint));
+}
+
+htone_status htone_trainer_set_statistics(htone_trainer* trainer, htone_statistics* statistics) {
+  return Call(&Trainer::set_statistics, trainer, borrowed(statistics));
 }
 
 htone_status htone_trainer_optimizer(htone_trainer* trainer, htone_optimizer** out) {

@@ -41,7 +41,7 @@ BEFORE["htone_fsdp_create_from_parameters"] = "parameters = renew_spare_paramete
 BEFORE["htone_fsdp_create"] = "module = renew_whole_module();"
 AFTER["htone_group_abort"] = "group = renew_group();"
 for verb in ("next", "tensor", "set_callback", "set_evaluation", "set_group", "set_optimizer", "set_grad_scaler",
-             "set_policy", "set_checkpoint"):
+             "set_policy", "set_checkpoint", "set_statistics"):
     BEFORE[f"htone_trainer_{verb}"] = "trainer = renew_trainer();"
 BEFORE["htone_trainer_save"] = (
     "trainer = renew_trainer(); assert_ok(htone_trainer_set_checkpoint(trainer, renew_checkpoint()));")

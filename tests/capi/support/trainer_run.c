@@ -106,13 +106,15 @@ static htone_status take_batch(TrainerRun* run) {
 }
 
 htone_status turn_trainer(TrainerRun* run) {
-  htone_scope* turn;
+  htone_scope *handles, *turn;
   TRY(htone_trainer_next(run->trainer, &run->phase));
   if (run->phase == HTONE_TRAINER_DONE) return HTONE_OK;
+  TRY(htone_handles_begin(&handles));
   TRY(htone_trainer_turn_begin(run->trainer, &turn));
   const htone_status status = take_batch(run);
-  const htone_status ended = htone_scope_end(turn);
-  return status != HTONE_OK ? status : ended;
+  TRY(htone_scope_end(turn));
+  TRY(htone_scope_end(handles));
+  return status;
 }
 
 void turn_trainer_to(TrainerRun* run, int64_t step) {

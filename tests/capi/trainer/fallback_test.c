@@ -141,17 +141,19 @@ static htone_status break_results(htone_module* module, const htone_forward_call
 /* A number that changes with any bit of the last layer's results for some input. */
 static uint64_t results_of_last_layer(TrainerRun* run) {
   htone_module* layer;
-  htone_scope* turn;
+  htone_scope *handles, *turn;
   htone_tensor *input, *results;
   float numbers[8 * 64], values[8 * 32];
   uint64_t hash = 1469598103934665603u;
   assert_ok(htone_module_find(run->model, "4", &layer));
+  assert_ok(htone_handles_begin(&handles));
   assert_ok(htone_trainer_turn_begin(run->trainer, &turn));
   for (int i = 0; i < 8 * 64; ++i) numbers[i] = (float)(i * 37 % 61 - 30) / 16;
   assert_ok(htone_tensor_create_copy(run->device, HTONE_F32, 2, (const int64_t[]){8, 64}, numbers, &input));
   assert_ok(htone_module_forward(layer, input, NULL, &results));
   assert_ok(htone_tensor_read(results, HTONE_F32, values, sizeof values));
   assert_ok(htone_scope_end(turn));
+  assert_ok(htone_scope_end(handles));
   assert_ok(htone_module_release(layer));
   for (size_t i = 0; i < sizeof values; ++i) hash = (hash ^ ((unsigned char*)values)[i]) * 1099511628211u;
   return hash;

@@ -142,6 +142,24 @@ static void the_callback_sees_each_step_and_may_fail(void** state) {
   assert_int_equal(called.destroyed, 1);
 }
 
+static void a_record_of_the_program_has_the_steps(void** state) {
+  (void)state;
+  htone_trainer_options options = trainer_options("bf16");
+  htone_step_record step = HTONE_STEP_RECORD_INIT;
+  htone_statistics* statistics;
+  TrainerRun run;
+  begin_trainer_run(&run, &options);
+  assert_ok(htone_statistics_create(run.device, NULL, &statistics));
+  assert_ok(htone_trainer_set_statistics(run.trainer, statistics));
+  turn_trainer_to(&run, INT64_MAX);
+  const htone_trainer_progress last = progress_of(&run);
+  assert_ok(htone_statistics_step(statistics, kTrainerSteps, &step));
+  assert_true(step.loss == last.loss && step.lr == last.lr && step.grad_norm == last.grad_norm);
+  assert_true(step.items == 16 && step.outcome == HTONE_RECORDED_STEPPED);
+  assert_ok(htone_statistics_release(statistics));
+  end_trainer_run(&run);
+}
+
 /* ---- Ranks */
 
 static htone_status train_rank(ThreadRank* rank, htone_module* model, htone_batches* batches) {
@@ -156,14 +174,16 @@ static htone_status train_rank(ThreadRank* rank, htone_module* model, htone_batc
   for (;;) {
     REQUIRE_OK(htone_trainer_next(trainer, &phase));
     if (phase == HTONE_TRAINER_DONE) break;
-    htone_scope* turn;
+    htone_scope *handles, *turn;
     htone_tensor *x, *loss;
+    REQUIRE_OK(htone_handles_begin(&handles));
     REQUIRE_OK(htone_trainer_turn_begin(trainer, &turn));
     REQUIRE_OK(htone_trainer_tensor(trainer, 0, &x));
     REQUIRE_OK(htone_module_forward(model, x, NULL, &loss));
     REQUIRE_OK(htone_mean(loss, 0, NULL, 0, &loss));
     REQUIRE_OK(htone_trainer_take_loss(trainer, loss));
     REQUIRE_OK(htone_scope_end(turn));
+    REQUIRE_OK(htone_scope_end(handles));
   }
   REQUIRE_OK(htone_trainer_describe(trainer, &progress));
   REQUIRE(progress.items == 4); /* of both ranks */
@@ -217,6 +237,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(calls_in_a_wrong_order_are_refused),
       cmocka_unit_test(another_optimizer_and_checkpoint_are_used),
       cmocka_unit_test(the_callback_sees_each_step_and_may_fail),
+      cmocka_unit_test(a_record_of_the_program_has_the_steps),
       cmocka_unit_test(ranks_have_the_mean_of_their_losses),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -218,13 +218,15 @@ static htone_status interrupted_loss(TrainerRun* run) {
 
 /* Ends the batch that comes next as Ctrl-C would. */
 static void interrupt_batch(TrainerRun* run, htone_status (*batch)(TrainerRun* run)) {
-  htone_scope* turn;
+  htone_scope *handles, *turn;
   assert_ok(htone_interrupt_set_callback(&interrupt, NULL, NULL, NULL));
   assert_ok(htone_trainer_next(run->trainer, &run->phase));
+  assert_ok(htone_handles_begin(&handles));
   assert_ok(htone_trainer_turn_begin(run->trainer, &turn));
   assert_int_equal(batch(run), HTONE_ERROR_CANCELLED);
   interrupt = 0;
   assert_ok(htone_scope_end(turn));
+  assert_ok(htone_scope_end(handles));
 }
 
 static void an_interrupted_step_begins_anew(void** state) {
