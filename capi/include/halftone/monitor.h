@@ -2,7 +2,7 @@
  * Statistics of a running model: what the record of a run (statistics.h) samples of its activations, gradients and
  * weights in one step of many. They show where a run loses bits: which layer is the first with NaN, which one
  * saturates, whose gradients are too small for their format, and which weights no update reaches.
- * docs/model-statistics.md tells how to read them.
+ * docs/model-statistics.md shows how to read them.
  *
  * @code
  * htone_statistics* statistics;
@@ -32,7 +32,19 @@
 extern "C" {
 #endif
 
-/** Settings of htone_statistics_watch. */
+/** Settings of htone_statistics_watch.
+ *
+ * Activations are the float results of all operations that the module's layers compute on the thread that began the
+ * step, by layer and operation; a fused operation is one. Results of several forwards in a step add up. Left out are
+ * views of an input, the second run of a forward that is recomputed, and results on another device than the record's.
+ * Gradients are the stored ones, before the update and multiplied by the loss scale; weights are the masters, or the
+ * weights of 16 bits where there is none. Both are of the optimizer's first step within a step of the record, and of
+ * the parameters that have a gradient; of parameters that ranks share, the part that this rank updates. A step that is
+ * recorded as a graph is not seen. An optimizer has one watch at a time: the one whose step began last.
+ *
+ * An error of the sampling, such as OUT_OF_MEMORY, drops the sample alone; htone_statistics_end_step returns it after
+ * all else was done. That call returns STATE on another thread than that of htone_statistics_begin_step.
+ */
 typedef struct htone_monitor_options {
   uint32_t struct_size; /**< sizeof of this structure */
   int32_t parameters; /**< default 1; 0: not the weights and their updates. A sampled step needs the memory of a copy of
@@ -60,17 +72,6 @@ HTONE_EXPORT htone_status htone_monitor_options_init(htone_monitor_options* opti
 /** Samples statistics of a model in the steps that begin from now on. Training has the same bits as without, and no
  * step waits for the device: the statistics of a step are in the record, and in its file, once they have arrived, at
  * the latest after htone_statistics_flush.
- *
- * Activations are the float results of all operations that the module's layers compute on the thread that began the
- * step, by layer and operation; a fused operation is one. Results of several forwards in a step add up. Left out are
- * views of an input, the second run of a forward that is recomputed, and results on another device than the record's.
- * Gradients are the stored ones, before the update and multiplied by the loss scale; weights are the masters, or the
- * weights of 16 bits where there is none. Both are of the optimizer's first step within a step of the record, and of
- * the parameters that have a gradient; of parameters that ranks share, the part that this rank updates. A step that is
- * recorded as a graph is not seen. An optimizer has one watch at a time: the one whose step began last.
- *
- * An error of the sampling, such as OUT_OF_MEMORY, drops the sample alone; htone_statistics_end_step returns it after
- * all else was done. That call returns STATE on another thread than that of htone_statistics_begin_step.
  *
  * @param[in] statistics the record; borrowed.
  * @param[in] module the model, or a part of it; retained.

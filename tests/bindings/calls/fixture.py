@@ -81,7 +81,8 @@ REFUSED = {f"htone_{name}": status for status, names in {
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm "
              "statistics_begin_part statistics_end_step statistics_last_spike",
     "INVALID_ARGUMENT": "group_batch group_send group_receive state_dict_text_key state_dict_text "
-                        "checkpoint_loaded_name scaled_tensor_scale scaled_load statistics_step",
+                        "checkpoint_loaded_name scaled_tensor_scale scaled_load statistics_step "
+                        "statistics_tensor statistics_tensor_name statistics_tensor_op statistics_tensor_histogram",
     "UNSUPPORTED": "device_set_option store_create_tcp", "FORMAT": "safetensors_load_memory",
     "IO": "context_load_plugin checkpoint_verify", "TIMEOUT": "store_get"}.items() for name in names.split()}
 # Refusals that are None in Python.

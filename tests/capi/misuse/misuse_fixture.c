@@ -91,6 +91,7 @@ static void make_options(void) {
   assert_ok(htone_trace_options_init(&fixture.trace_options));
   assert_ok(htone_statistics_options_init(&fixture.statistics_options));
   assert_ok(htone_trainer_options_init(&fixture.trainer_options));
+  assert_ok(htone_monitor_options_init(&fixture.monitor_options));
   assert_ok(htone_group_options_init(&fixture.group_options));
   assert_ok(htone_link_cost_init(&fixture.link_cost));
   assert_ok(htone_ddp_options_init(&fixture.ddp_options));

@@ -69,9 +69,9 @@ typedef struct Fixture {
   htone_recipe* recipe;
   htone_graph* graph; /* of a step that does nothing */
   htone_scaled* scaled;
-  htone_statistics* statistics;   /* with one step, which was a spike */
   htone_trainer* trainer;         /* of a module of its own; no batch was fetched */
   htone_batches* own_batches;     /* with another sampler than `batches` and `trainer` */
+  htone_statistics* statistics;   /* with one step, which was a spike, of a watched module */
   htone_state_dict* scaled_state; /* which has `scaled` as "codes8" */
 
   htone_tensor* leaf; /* with a gradient */
@@ -138,6 +138,7 @@ typedef struct Fixture {
   htone_trace_options trace_options;
   htone_statistics_options statistics_options;
   htone_trainer_options trainer_options;
+  htone_monitor_options monitor_options;
   htone_group_options group_options;
   htone_ddp_options ddp_options;
   htone_fsdp_options fsdp_options;

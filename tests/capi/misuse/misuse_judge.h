@@ -11,7 +11,7 @@ void begin_misuse(const char* function);
 void end_misuse(void);
 
 /* Memory for a function's k-th result, filled with a pattern. A refused call must not change the pattern. */
-enum { kResults = 4, kResultBytes = 1024 };
+enum { kResults = 4, kResultBytes = 4096 };
 void* result_memory(int k);
 /* Records the current results: a refused call must leave them unchanged. */
 void note_results(void);

@@ -58,7 +58,7 @@ static htone_trainer* make_trainer(void) {
 
 void* make_object(HandleKind kind) {
   Handle made = {NULL};
-  htone_tensor* rows = fixture.tensor;
+  htone_tensor *rows = fixture.tensor, *result = NULL;
   const int64_t shape[] = {2, 2};
   switch (kind) {
     case kContextHandle:
@@ -149,7 +149,10 @@ void* make_object(HandleKind kind) {
       break;
     case kStatisticsHandle:
       assert_ok(htone_statistics_create(fixture.device, NULL, &made.statistics));
+      assert_ok(htone_statistics_watch(made.statistics, fixture.module, NULL, NULL));
       assert_ok(htone_statistics_begin_step(made.statistics));
+      assert_ok(htone_module_forward(fixture.module, rows, NULL, &result));
+      assert_ok(htone_tensor_release(result));
       assert_ok(htone_statistics_end_step(made.statistics, NAN, 1));
       break;
     case kTrainerHandle:

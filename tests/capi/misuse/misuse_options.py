@@ -40,6 +40,7 @@ OPTIONS = {
     "htone_scaled_options": ("scaled_options", True),
     "htone_statistics_options": ("statistics_options", True),
     "htone_trainer_options": ("trainer_options", True),
+    "htone_monitor_options": ("monitor_options", False),
 }
 
 # Wrong values of every options field; None if no value is wrong or context_test.c tests them.
@@ -264,6 +265,8 @@ FIELDS = {
     ("htone_statistics_options", "spike_window"): ["9", "0", "-1", "65537", "INT32_MAX", "INT32_MIN"],
     ("htone_statistics_options", "capacity"): ["0", "-1", "INT64_MIN"],
     ("htone_statistics_options", "spike_deviations"): NOT_FINITE + ["-1.0"],
+    ("htone_monitor_options", "interval"): ["0", "-1", "INT64_MIN"],
+    **{("htone_monitor_options", name): None for name in ("parameters", "gradients", "activations", "noise")},
     ("htone_statistics_options", "label"): ['""', '"a\\nb"', '"\\xff"'],
     ("htone_trace_options", "max_events"): ["0", "-1", "INT64_MIN"],
     ("htone_trainer_options", "schedule"): ["0", "3", "-1", "INT32_MAX"],
@@ -293,5 +296,5 @@ FIELDS = {
 RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
                      "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_optimizer_options",
                      "htone_group_counters", "htone_launch", "htone_link_cost", "htone_format_info",
-                     "htone_rounding_errors", "htone_histogram", "htone_step_record", "htone_run_summary", "htone_spike",
-                     "htone_trainer_progress")
+                     "htone_rounding_errors", "htone_tensor_statistics", "htone_histogram", "htone_step_record",
+                     "htone_run_summary", "htone_spike", "htone_trainer_progress")
