@@ -167,11 +167,11 @@ void Statistics::finish_record(double loss, int64_t items) {
 
 std::vector<Spike> Statistics::add_record() {
   history_.add(current_);
-  add_line(line_of(current_));
+  if (file_) file_->add(line_of(current_));
   const std::vector<Spike> spikes = find_spikes();
   for (const Spike& spike : spikes) {
     history_.add(spike);
-    add_line(line_of(spike.step, spike_event(spike)));
+    if (file_) file_->add(line_of(spike.step, spike_event(spike)));
   }
   return spikes;
 }
@@ -197,19 +197,16 @@ void Statistics::take_tensors(bool waits) {
     for (const TensorSample& sample : watcher->take(waits)) {
       for (const TensorRecord& tensor : sample.tensors) {
         history_.add(sample.step, tensor);
-        add_line(line_of(sample.step, tensor));
+        if (file_) file_->add(line_of(sample.step, tensor));
       }
     }
   }
 }
 
 void Statistics::add_event(const RunEvent& event) {
-  add_line(line_of(history_.steps() + (is_in_step_ ? 1 : 0), event));
+  if (!file_) return;
+  file_->add(line_of(history_.steps() + (is_in_step_ ? 1 : 0), event));
   report(write_lines());
-}
-
-void Statistics::add_line(const std::string& line) {
-  if (file_) file_->add(line);
 }
 
 std::exception_ptr Statistics::write_lines() noexcept {

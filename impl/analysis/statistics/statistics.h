@@ -88,7 +88,6 @@ class Statistics final : public RefCounted {
   std::vector<Spike> add_record();
   std::vector<Spike> find_spikes();
   void take_tensors(bool waits);
-  void add_line(const std::string& line);
   std::exception_ptr write_lines() noexcept;
   void report(const std::exception_ptr& failure);
 
