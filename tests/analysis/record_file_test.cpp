@@ -64,7 +64,7 @@ TEST_F(RecordFileTest, ARunThatGoesOnKeepsTheLinesOfItsSteps) {
                         "\n{\"step\": 2, 7}\n" + line(2, "run") + "\n");
 }
 
-TEST_F(RecordFileTest, ALastLineWithoutAnEndIsDropped) {
+TEST_F(RecordFileTest, S20_ALastLineWithoutAnEndIsDropped) {
   put(line(1) + "\n" + line(2).substr(0, 12));
   RecordFile file(system_io(), path_, 5);
   EXPECT_EQ(text(), line(1) + "\n");
@@ -106,13 +106,13 @@ TEST_F(RecordFileTest, TheBeginningOfARecordAloneIsReplaced) {
   }
 }
 
-TEST_F(RecordFileTest, OnlyARegularFileIsReplaced) {
+TEST_F(RecordFileTest, S19_OnlyARegularFileIsReplaced) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_NE(refusal(0).find("no regular file"), std::string::npos);
   EXPECT_NE(refusal(1).find("no regular file"), std::string::npos);
 }
 
-TEST_F(RecordFileTest, LinesThatCannotBeWrittenAreTriedAgain) {
+TEST_F(RecordFileTest, S21_LinesThatCannotBeWrittenAreTriedAgain) {
   static bool is_full;
   Io io = system_io();
   io.write = [](void*, int64_t file, uint64_t offset, const void* data, size_t size) -> int64_t {
@@ -135,7 +135,7 @@ TEST_F(RecordFileTest, LinesThatCannotBeWrittenAreTriedAgain) {
   EXPECT_EQ(text(), line(1) + "\n" + line(2) + "\n" + line(3) + "\n");
 }
 
-TEST_F(RecordFileTest, LinesThatWaitTakeLimitedMemory) {
+TEST_F(RecordFileTest, S21_LinesThatWaitTakeLimitedMemory) {
   static bool is_full;
   Io io = system_io();
   io.write = [](void*, int64_t file, uint64_t offset, const void* data, size_t size) -> int64_t {
@@ -155,7 +155,7 @@ TEST_F(RecordFileTest, LinesThatWaitTakeLimitedMemory) {
   EXPECT_TRUE(text().ends_with(line(2) + "\n"));
 }
 
-TEST_F(RecordFileTest, TheOldFileStaysWhereTheNewOneCannotBeMade) {
+TEST_F(RecordFileTest, S21_TheOldFileStaysWhereTheNewOneCannotBeMade) {
   put(line(1) + "\n");
   Io io = system_io();
   io.write = [](void*, int64_t, uint64_t, const void*, size_t) -> int64_t { return -ENOSPC; };

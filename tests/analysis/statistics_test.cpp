@@ -365,7 +365,7 @@ TEST_F(RecordedTraining, AnotherThreadReadsWhileOneTrains) {
   EXPECT_GT(read, 0);
 }
 
-TEST_F(StatisticsTest, AFileThatCannotBeWrittenIsReportedOnceAndLosesNoStep) {
+TEST_F(StatisticsTest, S21_AFileThatCannotBeWrittenIsReportedOnceAndLosesNoStep) {
   static bool is_full;
   is_full = false;
   ContextOptions options = options_with_clock();

@@ -373,7 +373,7 @@ static int check_lines(const char* text) {
   return steps - 1;
 }
 
-static void a_run_that_is_killed_leaves_complete_lines(void** state) {
+static void s20_a_run_that_is_killed_leaves_complete_lines(void** state) {
   (void)state;
   int status = 0;
   const char* path = path_of_run();
@@ -436,7 +436,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(calls_in_the_wrong_order_are_refused),
       cmocka_unit_test(wrong_arguments_are_named),
       cmocka_unit_test(a_file_that_is_no_record_is_left_alone),
-      cmocka_unit_test(a_run_that_is_killed_leaves_complete_lines),
+      cmocka_unit_test(s20_a_run_that_is_killed_leaves_complete_lines),
       cmocka_unit_test(a_record_outlives_the_handles_that_it_was_made_of),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
