@@ -5,7 +5,7 @@ using System.Linq;
 using System.Threading;
 using Halftone;
 
-/// <summary>Hooks, schedules, reductions and the log, which are functions of C#, and what these throw.</summary>
+/// <summary>Hooks, schedules, reductions, spikes and the log, which are functions of C#, and what these throw.</summary>
 sealed class CallbacksTest : Callbacks {
   static void AnErrorOfTheLibraryInsideKeepsItsClass() {
     var model = Module.Custom((self, inputs) => new[] {inputs[0] + Of(1, 2, 3)});
@@ -81,6 +81,24 @@ sealed class CallbacksTest : Callbacks {
     Suite.Equal(optimizer.Lr, 0.25);
     optimizer.SetSchedule(Schedule.Callback(position => Wall<double>()));
     Arrives(() => optimizer.Lr.ToString());
+  }
+
+  static void Step(Statistics statistics, double loss) {
+    statistics.BeginStep();
+    statistics.EndStep(loss, 1);
+  }
+
+  static void SpikesHaveAStepAndAName() {
+    var statistics = new Statistics(device);
+    var seen = new List<string>();
+    statistics.SetSpikeCallback((step, quantity) => seen.Add(quantity + " " + step));
+    Step(statistics, 1);
+    Step(statistics, double.PositiveInfinity);
+    Suite.Check(seen.SequenceEqual(new[] {"loss 2"}), string.Join(",", seen));
+    Suite.Equal(statistics.LastSpike().Value, double.PositiveInfinity);
+    statistics.SetSpikeCallback((step, quantity) => Wall<int>());
+    Arrives(() => Step(statistics, double.NaN));
+    Suite.Equal(statistics.Summary().Spikes, 2);
   }
 
   static void AReductionAveragesABucket() {
@@ -199,6 +217,7 @@ sealed class CallbacksTest : Callbacks {
     suite.Test("HooksPassExceptionsOn", HooksPassExceptionsOn);
     suite.Test("NoFunctionIsRefused", NoFunctionIsRefused);
     suite.Test("SchedulesAreFunctionsOfTheStep", SchedulesAreFunctionsOfTheStep);
+    suite.Test("SpikesHaveAStepAndAName", SpikesHaveAStepAndAName);
     suite.Test("AReductionAveragesABucket", AReductionAveragesABucket);
     suite.Test("TheLogGoesToAFunction", TheLogGoesToAFunction);
     suite.Test("ExceptionsOfThreadsAreKeptApart", ExceptionsOfThreadsAreKeptApart);

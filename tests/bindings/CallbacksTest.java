@@ -21,10 +21,11 @@ import org.halftone.Schedule;
 import org.halftone.Scope;
 import org.halftone.ShapeMismatchException;
 import org.halftone.StateDict;
+import org.halftone.Statistics;
 import org.halftone.Status;
 import org.halftone.Tensor;
 
-/** Hooks, schedules, reductions and the log, which are functions of Java, and what these throw. Run by CTest. */
+/** Hooks, schedules, reductions, spikes and the log, which are functions of Java, and what these throw. Run by CTest. */
 public final class CallbacksTest extends Callbacks {
   private static void anErrorOfTheLibraryInsideKeepsItsClass() throws Exception {
     Block model = Block.custom((self, inputs) -> new Tensor[] {inputs[0].add(tensor(1, 2, 3))});
@@ -135,6 +136,24 @@ public final class CallbacksTest extends Callbacks {
     Suite.equal(optimizer.lr(), 0.25);
     optimizer.setSchedule(Schedule.callback(position -> wall()));
     arrives(optimizer::lr);
+  }
+
+  private static void step(Statistics statistics, double loss) {
+    statistics.beginStep();
+    statistics.endStep(loss, 1);
+  }
+
+  private static void spikesHaveAStepAndAName() throws Exception {
+    Statistics statistics = new Statistics(device);
+    List<String> seen = new ArrayList<>();
+    statistics.setSpikeCallback((step, quantity) -> seen.add(quantity + " " + step));
+    step(statistics, 1);
+    step(statistics, Double.POSITIVE_INFINITY);
+    Suite.equal(seen, List.of("loss 2"));
+    Suite.equal(statistics.lastSpike().value, Double.POSITIVE_INFINITY);
+    statistics.setSpikeCallback((step, quantity) -> wall());
+    arrives(() -> step(statistics, Double.NaN));
+    Suite.equal(statistics.summary().spikes, 2L);
   }
 
   private static void aReductionAveragesABucket() throws Exception {
@@ -251,6 +270,7 @@ public final class CallbacksTest extends Callbacks {
     suite.test("aHookThatIsInterruptedEndsTheCall", CallbacksTest::aHookThatIsInterruptedEndsTheCall);
     suite.test("noFunctionIsRefused", CallbacksTest::noFunctionIsRefused);
     suite.test("schedulesAreFunctionsOfTheStep", CallbacksTest::schedulesAreFunctionsOfTheStep);
+    suite.test("spikesHaveAStepAndAName", CallbacksTest::spikesHaveAStepAndAName);
     suite.test("aReductionAveragesABucket", CallbacksTest::aReductionAveragesABucket);
     suite.test("theLogGoesToAFunction", CallbacksTest::theLogGoesToAFunction);
     suite.test("exceptionsOfThreadsAreKeptApart", CallbacksTest::exceptionsOfThreadsAreKeptApart);

@@ -1,6 +1,7 @@
-"""Hooks, graphs, schedules, DDP's reduction and the log, which are functions of Python. Run by CTest."""
+"""Hooks, graphs, schedules, DDP's reduction, spikes and the log, which are functions of Python. Run by CTest."""
 
 import gc
+import math
 import sys
 import tempfile
 import threading
@@ -104,6 +105,23 @@ class Schedules(Counted):
             optimizer.lr
         optimizer.set_schedule(ht.Schedule.callback(wall))
         self.arrives(lambda: optimizer.lr, "wall")
+
+
+class Spikes(Counted):
+    def step(self, statistics, loss):
+        statistics.begin_step()
+        statistics.end_step(loss, 1)
+
+    def test_have_a_step_and_a_name(self):
+        seen, statistics = [], ht.Statistics(ht.default_device())
+        statistics.set_spike_callback(lambda step, quantity: seen.append((step, quantity)))
+        for loss in (1.0, math.inf):
+            self.step(statistics, loss)
+        self.assertEqual(seen, [(2, "loss")])
+        self.assertEqual(statistics.last_spike().value, math.inf)
+        statistics.set_spike_callback(wall)
+        self.arrives(lambda: self.step(statistics, math.nan), "wall")
+        self.assertEqual(statistics.summary().spikes, 2)
 
 
 class Reductions(Counted):
