@@ -85,7 +85,10 @@ static const Call kCalls[] = {make_tensor,
                               set_recipe,
                               make_scaled,
                               load_scaled,
-                              use_scaled};
+                              use_scaled,
+                              make_statistics,
+                              record_step,
+                              use_statistics};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

@@ -93,6 +93,11 @@ htone_status make_scaled(Machine* machine);
 htone_status load_scaled(Machine* machine);
 htone_status use_scaled(Machine* machine);
 
+/* statistics.c */
+htone_status make_statistics(Machine* machine);
+htone_status record_step(Machine* machine);
+htone_status use_statistics(Machine* machine);
+
 /* modes.c */
 htone_status make_policy(Machine* machine);
 htone_status use_policy(Machine* machine);

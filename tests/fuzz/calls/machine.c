@@ -70,6 +70,7 @@ htone_ema* ema_in(Machine* machine) { return handle_in(machine, kEma); }
 htone_function* function_in(Machine* machine) { return handle_in(machine, kFunction); }
 htone_hook* hook_in(Machine* machine) { return handle_in(machine, kHook); }
 htone_scaled* scaled_in(Machine* machine) { return handle_in(machine, kScaled); }
+htone_statistics* statistics_in(Machine* machine) { return handle_in(machine, kStatistics); }
 htone_checkpoint* checkpoint_in(Machine* machine) { return handle_in(machine, kCheckpoint); }
 
 static htone_status release_handle(Kind kind, void* handle) {
@@ -106,6 +107,8 @@ static htone_status release_handle(Kind kind, void* handle) {
       return htone_checkpoint_release(handle);
     case kScaled:
       return htone_scaled_release(handle);
+    case kStatistics:
+      return htone_statistics_release(handle);
     case kKinds:
       break;
   }

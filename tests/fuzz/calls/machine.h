@@ -24,6 +24,7 @@ typedef enum Kind {
   kHook,
   kCheckpoint,
   kScaled,
+  kStatistics,
   kKinds
 } Kind;
 
@@ -69,6 +70,7 @@ htone_ema* ema_in(Machine* machine);
 htone_function* function_in(Machine* machine);
 htone_hook* hook_in(Machine* machine);
 htone_scaled* scaled_in(Machine* machine);
+htone_statistics* statistics_in(Machine* machine);
 htone_checkpoint* checkpoint_in(Machine* machine);
 
 /* Stores the result of a call in a slot, which then owns it; returns `status`. */
