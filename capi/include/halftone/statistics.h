@@ -56,7 +56,7 @@ typedef enum htone_step_part {
 typedef struct htone_statistics_options {
   uint32_t struct_size;    /**< sizeof of this structure */
   int32_t spike_window;    /**< default 100; 10 to 65536 */
-  int64_t capacity;        /**< the number of steps in memory, 500 bytes each; default 10000; at least 1 */
+  int64_t capacity;        /**< the number of steps in memory, 224 bytes each; default 10000; at least 1 */
   double spike_deviations; /**< default 6; finite, at least 0; 0: no step is searched for spikes */
   const char* label;       /**< the run's name in its file and in reports, copied: UTF-8 without control characters;
                                 default NULL: none */
