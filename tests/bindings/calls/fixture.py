@@ -46,6 +46,7 @@ OBJECTS = {
     "group": ("htone_group_create", {}), "work": ("htone_group_barrier", {"async_op": True}),
     "scaled": ("htone_scaled_create", {}), "scaled_state": ("htone_state_dict_create", {}),
     "statistics": ("htone_statistics_create", {}),
+    "trainer": ("htone_trainer_create", {}), "own_batches": ("htone_batches_create", {}),
     "ddp": ("htone_ddp_create", {}), "fsdp": ("htone_fsdp_create", {}),
     "group_settings": ("htone_optimizer_group", {}),
     **{f"{rule}_optimizer": (f"htone_optimizer_create_{rule}", {})
@@ -76,7 +77,7 @@ SETTINGS = {
 # These calls are refused: the object is new, or the machine lacks what they need.
 REFUSED = {f"htone_{name}": status for status, names in {
     "STATE": "tensor_grad parameter_grad module_add_parameter module_add_buffer module_add_child "
-             "module_replace_buffer batches_tensor scope_stack_leave "
+             "module_replace_buffer batches_tensor scope_stack_leave trainer_tensor trainer_take_loss trainer_save "
              "ddp_join_end ddp_mark_ready ddp_finish fsdp_mark_ready fsdp_finish grad_scaler_unscale grad_scaler_step "
              "grad_scaler_update optimizer_step optimizer_grad_norm optimizer_clip_grad_norm "
              "statistics_begin_part statistics_end_step statistics_last_spike",
