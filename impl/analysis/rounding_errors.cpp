@@ -5,14 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "analysis/format_rounder.h"
+
 namespace halftone::analysis {
 namespace {
-
-// The grid of a rounding that has no largest number: what it returns as an infinity is beyond the format's.
-FormatGrid<double> overflowing(FormatGrid<double> grid) {
-  grid.limits[0] = grid.limits[1] = FormatGrid<double>::kInfinity;
-  return grid;
-}
 
 // The power of two that brings numbers of this magnitude near 1.
 int unit_of(double magnitude) { return magnitude > 0 ? -std::clamp(std::ilogb(magnitude), -1022, 1022) : 0; }
@@ -22,18 +18,17 @@ class ErrorCollector {
  public:
   ErrorCollector(const FormatRounding& rule, double largest)
       : rule_(rule),
-        grid_(grid_of<double>(rule)),
-        overflowing_(overflowing(grid_)),
-        smallest_normal_(FormatBits::power_of_two(rule.format.min_exponent())),
+        rounder_(rule),
         signal_unit_(unit_of(largest)),
         noise_unit_(unit_of(std::max(largest, std::ldexp(1, rule.format.step_exponent())))) {}
 
   void add(double value, uint64_t index) {
     const uint32_t random = rule_.rounding == Rounding::kStochastic ? philox(rule_.key, index / 4)[index % 4] : 0;
-    const double result = round_to_format(value, grid_, random);
-    if (std::isinf(round_to_format(value, overflowing_, random))) ++overflows_;
-    if (result == 0) ++underflows_;
-    if (result != 0 && std::fabs(result) < smallest_normal_) ++subnormals_;
+    const Rounded rounded = rounder_.round(value, random);
+    const double result = rounded.result;
+    overflows_ += rounded.overflows ? 1 : 0;
+    underflows_ += rounded.underflows ? 1 : 0;
+    subnormals_ += rounded.is_subnormal ? 1 : 0;
     if (!std::isfinite(result)) return;
     relative_.push_back(std::fabs(result - value) / std::fabs(value));
     // Scaled by powers of two, so that no square overflows or is lost: an error is not much larger than the largest
@@ -75,9 +70,7 @@ class ErrorCollector {
   }
 
   const FormatRounding& rule_;
-  const FormatGrid<double> grid_;
-  const FormatGrid<double> overflowing_;
-  const double smallest_normal_;
+  const FormatRounder rounder_;
   const int signal_unit_;
   const int noise_unit_;
   std::vector<double> relative_;

@@ -112,5 +112,6 @@
 #include "halftone/transformer.h"
 #include "halftone/upsample.h"
 #include "halftone/version.h"
+#include "halftone/what_if.h"
 
 #endif

@@ -8,4 +8,11 @@ namespace halftone::capi {
 
 htone_histogram histogram_of(const TensorSummary& summary, DType dtype);
 
+struct CheckedHistogram {
+  TensorSummary summary;
+  DType dtype;
+};
+// Throws INVALID_ARGUMENT naming a field that contradicts the others, UNSUPPORTED.
+CheckedHistogram checked_histogram(const htone_histogram* histogram);
+
 }  // namespace halftone::capi

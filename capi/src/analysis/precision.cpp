@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/errors.h"
 #include "analysis/rounding_errors.h"
 #include "analysis/sum.h"
 #include "base/call.h"
@@ -57,24 +58,8 @@ htone_format_info info_of(const FormatRounding& rule) {
   return info;
 }
 
-htone_rounding_errors errors_of(const Tensor& input, const FormatRounding& rule) {
-  const analysis::RoundingErrors found = analysis::rounding_errors(elements_of(input), rule);
-  return {.struct_size = sizeof(htone_rounding_errors),
-          .reserved = 0,
-          .nonzero = found.nonzero,
-          .zeros = found.zeros,
-          .non_finite = found.non_finite,
-          .mean_error = found.mean,
-          .p95_error = found.p95,
-          .p99_error = found.p99,
-          .max_error = found.max,
-          .rms_error = found.rms,
-          .snr_db = found.snr_db,
-          .underflow_share = found.underflow_share,
-          .subnormal_share = found.subnormal_share,
-          .overflow_share = found.overflow_share,
-          .largest = found.largest,
-          .loss_scale = found.loss_scale};
+htone_rounding_errors measured_errors(const Tensor& input, const FormatRounding& rule) {
+  return errors_of(analysis::rounding_errors(elements_of(input), rule));
 }
 
 }  // namespace
@@ -90,5 +75,5 @@ htone_status htone_format_describe(htone_format format, const htone_round_option
 
 htone_status htone_analyze_rounding(htone_tensor* input, htone_format format, const htone_round_options* options,
                                     htone_rounding_errors* out_errors) {
-  return Pure(errors_of, input, as<format_rounding>(format, options), structure(out_errors));
+  return Pure(measured_errors, input, as<format_rounding>(format, options), structure(out_errors));
 }

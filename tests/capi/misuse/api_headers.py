@@ -33,7 +33,7 @@ class Parameter:
 
     @property
     def options(self):
-        match = re.fullmatch(r"(?:const )?(htone_\w+_(?:options|state|functions|cost))\*", self.type)
+        match = re.fullmatch(r"(?:const )?(htone_(?:\w+_(?:options|state|functions|cost)|histogram))\*", self.type)
         return match[1] if match and self.direction == "in" else None
 
     @property

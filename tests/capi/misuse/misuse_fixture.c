@@ -87,6 +87,7 @@ static void make_options(void) {
   assert_ok(htone_gradients_options_init(&fixture.gradients_options));
   fixture.gradients_options.retain_graph = 1;
   assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
+  assert_ok(htone_histogram_init(&fixture.histogram));
   assert_ok(htone_scaled_options_init(&fixture.scaled_options));
   assert_ok(htone_trace_options_init(&fixture.trace_options));
   assert_ok(htone_statistics_options_init(&fixture.statistics_options));

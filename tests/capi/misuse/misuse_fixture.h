@@ -128,6 +128,7 @@ typedef struct Fixture {
   htone_cross_entropy_options cross_entropy_options;
   htone_grad_scaler_options grad_scaler_options;
   htone_scaler_state grad_scaler_state;
+  htone_histogram histogram;
   htone_context_options context_options;
   htone_generator_state generator_state;
   htone_one_cycle_options one_cycle_options;

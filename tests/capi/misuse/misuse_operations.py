@@ -105,7 +105,8 @@ OPERATIONS = {
     ("htone_device_set_option", "option"): Values("HTONE_DEVICE_FUSED_GELU", refuse(["0", "4", "-1"])),
     ("htone_device_set_option", "value"): Values("1", refuse(["2", "-1", "INT64_MIN", "INT64_MAX"])),
     **{(f"htone_{name}", "format"): Values("HTONE_FORMAT_CUSTOM", refuse(["0", "10", "-1"]))
-       for name in ("round_to", "format_describe", "analyze_rounding")},
+       for name in ("round_to", "format_describe", "analyze_rounding", "predict_rounding")},
+    ("htone_predict_rounding", "scale"): Values("2.0", refuse(["0.0", "-1.0", "1e-40", "1e39", "NAN", "INFINITY"])),
     ("htone_sum_in", "format"): Values("HTONE_FORMAT_F16", refuse(["0", "HTONE_FORMAT_CUSTOM", "10", "-1"])),
     "method": Values("HTONE_SUM_KAHAN", refuse(["0", "6", "-1"])),
     "activation": Values("HTONE_ACTIVATION_GELU_TANH", refuse(["0", "5", "-1"])),
