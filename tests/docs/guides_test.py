@@ -18,7 +18,8 @@ sys.path.insert(0, str(REPOSITORY / "tests/package"))
 from installed_prefix import InstalledPrefix, run  # noqa: E402
 
 GUIDES = ("autocast-and-scaling.md", "checkpoints.md", "first-model.md", "formats.md", "low-precision.md",
-          "many-processes.md", "own-gradients.md", "ownership-and-threads.md", "trainer.md", "training-statistics.md")
+          "many-processes.md", "model-statistics.md", "own-gradients.md", "ownership-and-threads.md", "trainer.md",
+          "training-statistics.md")
 HEADERS = REPOSITORY / "capi/include/halftone"
 NAME = re.compile(r"\bhtone_[a-z0-9][a-z0-9_]*")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")

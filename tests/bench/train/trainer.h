@@ -52,6 +52,7 @@ class Trainer {
   }
 
   const TrainTask& task() const { return task_; }
+  const htone::Optimizer& optimizer() const { return optimizer_; }
   double last_loss() const { return last_loss_; }
 
  private:
