@@ -472,6 +472,33 @@ TEST_F(MonitorTest, AStepThatBeginsReplacesOneThatHasNotEnded) {
   EXPECT_EQ(thread().observer, nullptr);
 }
 
+// The weights move all the same, and the next sample is whole.
+TEST_F(MonitorTest, AnErrorOfTheSamplingFailsTheEndOfTheStepAlone) {
+  const auto layer = make_ref<nn::Linear>(device(), 600, 600, false, DType::kF32);
+  const Ref<Optimizer> optimizer = sgd_of(*layer);
+  const auto watching = make_ref<Monitor>(device(), layer, optimizer, MonitorSettings{.interval = 1});
+  const Tensor input = full(device(), DType::kF32, {2, 600}, 1);
+  const auto step = [&](int64_t number, bool fails) {
+    watching->begin_step(number);
+    optimizer->zero_grad();
+    run_backward(ops::sum(layer->run(input), {}, false), Tensor(), false);
+    device().allocator->release_cached();
+    device().allocator->set_limit(fails ? 1 : 0);
+    optimizer->step();
+    device().allocator->set_limit(0);
+    watching->end_step();
+  };
+  step(1, false);
+  const std::vector<double> before = values(layer->parameters()[0].parameter->weights().kept());
+  EXPECT_EQ(code_of([&] { step(2, true); }), Code::kOutOfMemory);
+  EXPECT_NE(values(layer->parameters()[0].parameter->weights().kept()), before);
+  step(3, false);
+  const std::vector<TensorSample> samples = watching->take(true);
+  EXPECT_EQ(steps_of(samples), (std::vector<int64_t>{1, 3}));
+  EXPECT_TRUE(find(samples[1], "parameter weight").update);
+  EXPECT_EQ(optimizer->watcher(), nullptr);
+}
+
 TEST_F(MonitorTest, EndsOnTheThreadThatBegan) {
   const Ref<Monitor> watching = monitor(nullptr);
   watching->begin_step(1);

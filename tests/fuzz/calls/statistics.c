@@ -41,14 +41,36 @@ static htone_status add_event(Machine* machine, htone_statistics* statistics) {
   return htone_statistics_add_fallback(statistics, name_in(machine), "fp16", "fp32");
 }
 
+static htone_status watch(Machine* machine, htone_statistics* statistics) {
+  htone_monitor_options options = HTONE_MONITOR_OPTIONS_INIT;
+  htone_module* module = module_in(machine);
+  const uint8_t parts = byte(machine);
+  options.interval = flag(machine) ? 1 : byte(machine);
+  options.parameters = parts & 1;
+  options.gradients = parts & 2;
+  options.activations = parts & 4;
+  options.noise = parts & 8;
+  return htone_statistics_watch(statistics, module, parts & 16 ? NULL : optimizer_in(machine), &options);
+}
+
+static htone_status read_tensor(Machine* machine, htone_statistics* statistics) {
+  htone_tensor_statistics tensor = HTONE_TENSOR_STATISTICS_INIT;
+  htone_histogram histogram = HTONE_HISTOGRAM_INIT;
+  const size_t index = byte(machine) % 40;
+  if (flag(machine)) return htone_statistics_tensor_histogram(statistics, index, &histogram);
+  return htone_statistics_tensor(statistics, index, &tensor);
+}
+
 htone_status use_statistics(Machine* machine) {
-  const uint8_t choice = byte(machine) % 6;
+  const uint8_t choice = byte(machine) % 8;
   htone_statistics* statistics = statistics_in(machine);
   if (choice == 0) return htone_statistics_set_step_count(statistics, integer(machine));
   if (choice == 1) return htone_statistics_write_to(statistics, path_in(machine));
   if (choice == 2) return htone_statistics_flush(statistics);
   if (choice == 3) return add_event(machine, statistics);
   if (choice == 4) return read_statistics(machine, statistics);
+  if (choice == 5) return watch(machine, statistics);
+  if (choice == 6) return read_tensor(machine, statistics);
   htone_optimizer* optimizer = flag(machine) ? optimizer_in(machine) : NULL;
   return htone_statistics_set_optimizer(statistics, optimizer, flag(machine) ? scaler_in(machine) : NULL);
 }
