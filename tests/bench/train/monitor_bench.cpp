@@ -1,4 +1,4 @@
-// What statistics of a model cost: steps of training without them, and steps that are watched, in BF16:
+// The cost of statistics of a model: steps of training without them, and steps that are watched, in BF16:
 //   monitor_bench [--model mlp|gpt] [--threads N] [--rounds N]
 // In every round each contender takes one step, in turn, so that other load on the machine meets all of them alike.
 // Prints the median time of a step, the median of its ratios to the plain step of the same round, and the quartiles of

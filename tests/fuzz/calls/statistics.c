@@ -53,7 +53,7 @@ static htone_status watch(Machine* machine, htone_statistics* statistics) {
   return htone_statistics_watch(statistics, module, parts & 16 ? NULL : optimizer_in(machine), &options);
 }
 
-static htone_status read_tensor(Machine* machine, htone_statistics* statistics) {
+static htone_status read_sampled(Machine* machine, htone_statistics* statistics) {
   htone_tensor_statistics tensor = HTONE_TENSOR_STATISTICS_INIT;
   htone_histogram histogram = HTONE_HISTOGRAM_INIT;
   const size_t index = byte(machine) % 40;
@@ -70,7 +70,7 @@ htone_status use_statistics(Machine* machine) {
   if (choice == 3) return add_event(machine, statistics);
   if (choice == 4) return read_statistics(machine, statistics);
   if (choice == 5) return watch(machine, statistics);
-  if (choice == 6) return read_tensor(machine, statistics);
+  if (choice == 6) return read_sampled(machine, statistics);
   htone_optimizer* optimizer = flag(machine) ? optimizer_in(machine) : NULL;
   return htone_statistics_set_optimizer(statistics, optimizer, flag(machine) ? scaler_in(machine) : NULL);
 }
