@@ -6,7 +6,7 @@ set(HALFTONE_THREAD_TESTS
     "core/(io|log|ref)_test" "runtime/(allocator|context|quota|plugin)_test" "cpu/threads/thread_pool_test"
     "cpu/select/.*" "offload/.*" "cpu/optim/(adafactor|adamw|grad_norm|average)_test" "comm/.*"
     "ops/.*" "autograd/(engine|parameter)_test" "nn/batch_norm_test" "nn/recompute_threads_test" "optim/.*" "parallel/.*"
-    "resume/(sharded_resume|shared_checkpoint|shared_save)_test" "analysis/statistics_test"
+    "resume/(sharded_resume|shared_checkpoint|shared_save)_test" "analysis/(monitor|statistics)_test"
     "capi/[a-z]+/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
     "capi/[a-z]+/(callback_modes|host_cancel|host_limits|host_modes|interrupt|optim|release_in_callbacks|schedule_callback|scope_stack)_test"
     "capi/[a-z]+/(ddp|fsdp|group|steady|store|stub_device|threads)_test")

@@ -442,6 +442,26 @@ TEST_F(MonitorTest, EqualGradientsHaveNoNoiseAndOppositeOnesNothingElse) {
   EXPECT_FALSE(noise_with(std::numeric_limits<double>::infinity()));
 }
 
+TEST_F(MonitorTest, GradientsOfDifferentScalesAreNotCompared) {
+  for (const int64_t growth_interval : {1, 100}) {
+    const Ref<Optimizer> optimizer = sgd();
+    const Ref<Monitor> watching = monitor(optimizer, {.interval = 2, .noise = true});
+    ScalerSettings settings;
+    settings.growth_interval = growth_interval;
+    optim::GradScaler scaler(device(), settings, 1024, true);
+    for (int64_t step = 1; step <= 2; ++step) {
+      watching->begin_step(step);
+      optimizer->zero_grad();
+      run_backward(scaler.scale(loss_of(batch(step))), Tensor(), false);
+      scaler.step(*optimizer);
+      scaler.update();
+      watching->end_step();
+    }
+    EXPECT_EQ(find(watching->take(true).at(0), "gradient 2.bias").noise.has_value(), growth_interval == 100);
+    make_model();
+  }
+}
+
 TEST_F(MonitorTest, ASampleWithoutANextStepHasNoNoise) {
   const Ref<Optimizer> optimizer = sgd();
   const Ref<Monitor> watching = monitor(optimizer, {.interval = 5, .noise = true});
