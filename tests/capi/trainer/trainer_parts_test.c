@@ -162,49 +162,72 @@ static void a_record_of_the_program_has_the_steps(void** state) {
 
 /* ---- Ranks */
 
-static htone_status train_rank(ThreadRank* rank, htone_module* model, htone_batches* batches) {
-  htone_trainer* trainer;
+static htone_trainer_options rank_options(const char* directory) {
   htone_trainer_options options = HTONE_TRAINER_OPTIONS_INIT;
-  htone_trainer_phase phase;
-  htone_trainer_progress progress = HTONE_TRAINER_PROGRESS_INIT;
   options.steps = 3;
-  options.precision = "fp32";
-  REQUIRE_OK(htone_trainer_create(model, batches, &options, &trainer));
+  options.precision = "fp16";
+  options.accumulate = 2;
+  options.fallback_after = 2;
+  options.checkpoint = directory;
+  options.resume = 1;
+  return options;
+}
+
+static htone_status turn_rank(htone_trainer* trainer, htone_module* model) {
+  htone_scope *handles, *turn;
+  htone_tensor *x, *loss;
+  REQUIRE_OK(htone_handles_begin(&handles));
+  REQUIRE_OK(htone_trainer_turn_begin(trainer, &turn));
+  REQUIRE_OK(htone_trainer_tensor(trainer, 0, &x));
+  REQUIRE_OK(htone_module_forward(model, x, NULL, &loss));
+  REQUIRE_OK(htone_mean(loss, 0, NULL, 0, &loss));
+  REQUIRE_OK(htone_trainer_take_loss(trainer, loss));
+  REQUIRE_OK(htone_scope_end(turn));
+  return htone_scope_end(handles);
+}
+
+/* The value is the same on all ranks. */
+static void require_equal(ThreadRank* rank, double value) {
+  const int64_t one = 1;
+  htone_tensor* number;
+  double most;
+  REQUIRE_OK(htone_tensor_create_copy(rank->device, HTONE_F64, 1, &one, &value, &number));
+  REQUIRE_OK(htone_group_all_reduce(rank->group, HTONE_REDUCE_MAX, number, number, NULL));
+  REQUIRE_OK(htone_tensor_item(number, &most));
+  REQUIRE(most == value);
+  REQUIRE_OK(htone_tensor_release(number));
+}
+
+/* Returns the number of steps that this call trained. */
+static int64_t train_rank(ThreadRank* rank, htone_module* model, htone_batches* const* batches, const char* directory) {
+  const htone_trainer_options options = rank_options(directory);
+  htone_trainer* trainer;
+  htone_trainer_phase phase = HTONE_TRAINER_TRAIN;
+  htone_trainer_progress progress = HTONE_TRAINER_PROGRESS_INIT;
+  int64_t turns = 0;
+  REQUIRE_OK(htone_trainer_create(model, batches[0], &options, &trainer));
   REQUIRE_OK(htone_trainer_set_group(trainer, rank->group));
+  REQUIRE_OK(htone_trainer_set_evaluation(trainer, batches[1]));
   for (;;) {
     REQUIRE_OK(htone_trainer_next(trainer, &phase));
     if (phase == HTONE_TRAINER_DONE) break;
-    htone_scope *handles, *turn;
-    htone_tensor *x, *loss;
-    REQUIRE_OK(htone_handles_begin(&handles));
-    REQUIRE_OK(htone_trainer_turn_begin(trainer, &turn));
-    REQUIRE_OK(htone_trainer_tensor(trainer, 0, &x));
-    REQUIRE_OK(htone_module_forward(model, x, NULL, &loss));
-    REQUIRE_OK(htone_mean(loss, 0, NULL, 0, &loss));
-    REQUIRE_OK(htone_trainer_take_loss(trainer, loss));
-    REQUIRE_OK(htone_scope_end(turn));
-    REQUIRE_OK(htone_scope_end(handles));
+    turns += phase == HTONE_TRAINER_TRAIN;
+    REQUIRE_OK(turn_rank(trainer, model));
   }
   REQUIRE_OK(htone_trainer_describe(trainer, &progress));
-  REQUIRE(progress.items == 4); /* of both ranks */
-  double other = progress.loss;
-  htone_tensor* loss;
-  const int64_t one = 1;
-  REQUIRE_OK(htone_tensor_create_copy(rank->device, HTONE_F64, 1, &one, &progress.loss, &loss));
-  REQUIRE_OK(htone_group_all_reduce(rank->group, HTONE_REDUCE_MAX, loss, loss, NULL));
-  REQUIRE_OK(htone_tensor_item(loss, &other));
-  REQUIRE(other == progress.loss); /* the mean of both */
-  REQUIRE_OK(htone_tensor_release(loss));
-  return htone_trainer_release(trainer);
+  REQUIRE(progress.step == 3 && progress.skipped == 0);
+  REQUIRE(turns == 0 || progress.items == 8); /* of two batches and ranks */
+  require_equal(rank, turns == 0 ? 0 : progress.loss);
+  require_equal(rank, progress.evaluation_loss);
+  REQUIRE_OK(htone_trainer_release(trainer));
+  return turns / options.accumulate;
 }
 
-static void run_rank(ThreadRank* rank) {
+static htone_batches* make_rank_batches(ThreadRank* rank) {
   htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
   htone_sampler* sampler;
   htone_batches* batches;
-  htone_module* model;
   htone_tensor *numbers, *rows;
-  htone_ddp* ddp;
   const int64_t shape[] = {8, 3};
   sampling.count = 8;
   sampling.batch_size = 2;
@@ -214,20 +237,48 @@ static void run_rank(ThreadRank* rank) {
   REQUIRE_OK(htone_reshape(numbers, 2, shape, &rows));
   REQUIRE_OK(htone_sampler_create(&sampling, &sampler));
   REQUIRE_OK(htone_batches_create(sampler, 1, &rows, &batches));
-  REQUIRE_OK(htone_module_create_linear(rank->device, 3, 2, NULL, &model));
-  REQUIRE_OK(htone_ddp_create(model, rank->group, NULL, &ddp));
-  REQUIRE_OK(train_rank(rank, model, batches));
-  REQUIRE_OK(htone_ddp_release(ddp));
-  REQUIRE_OK(htone_module_release(model));
-  REQUIRE_OK(htone_batches_release(batches));
   REQUIRE_OK(htone_sampler_release(sampler));
   REQUIRE_OK(htone_tensor_release(rows));
   REQUIRE_OK(htone_tensor_release(numbers));
+  return batches;
 }
 
-static void ranks_have_the_mean_of_their_losses(void** state) {
+static const char* rank_directory;
+
+/* Trains a model that the ranks share, if `shards` its weights, too. Returns as train_rank. */
+static int64_t run_rank(ThreadRank* rank, int shards) {
+  htone_batches* batches[2];
+  htone_module* model;
+  htone_ddp* ddp = NULL;
+  htone_fsdp* fsdp = NULL;
+  for (int i = 0; i < 2; ++i) batches[i] = make_rank_batches(rank);
+  REQUIRE_OK(htone_module_create_linear(rank->device, 3, 2, NULL, &model));
+  REQUIRE_OK(shards ? htone_fsdp_create(model, rank->group, NULL, NULL, &fsdp)
+                    : htone_ddp_create(model, rank->group, NULL, &ddp));
+  const int64_t steps = train_rank(rank, model, batches, rank_directory);
+  REQUIRE_OK(htone_ddp_release(ddp));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+  for (int i = 0; i < 2; ++i) REQUIRE_OK(htone_batches_release(batches[i]));
+  return steps;
+}
+
+static void replicate(ThreadRank* rank) {
+  REQUIRE(run_rank(rank, 0) == 3);
+  REQUIRE(run_rank(rank, 0) == 0); /* the checkpoint has all steps */
+}
+
+static void shard(ThreadRank* rank) {
+  REQUIRE(run_rank(rank, 1) == 3);
+  REQUIRE(run_rank(rank, 1) == 0);
+}
+
+static void ranks_have_the_mean_of_their_losses_and_one_checkpoint(void** state) {
   (void)state;
-  run_thread_ranks(2, run_rank);
+  rank_directory = path_of("replicated");
+  run_thread_ranks(2, replicate);
+  rank_directory = path_of("sharded");
+  run_thread_ranks(2, shard);
 }
 
 int main(int argc, char** argv) {
@@ -238,7 +289,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(another_optimizer_and_checkpoint_are_used),
       cmocka_unit_test(the_callback_sees_each_step_and_may_fail),
       cmocka_unit_test(a_record_of_the_program_has_the_steps),
-      cmocka_unit_test(ranks_have_the_mean_of_their_losses),
+      cmocka_unit_test(ranks_have_the_mean_of_their_losses_and_one_checkpoint),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
