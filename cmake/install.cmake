@@ -11,7 +11,7 @@ install(TARGETS halftone halftone_static EXPORT halftone
 # The program finds the library from its own place.
 file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(halftone-analyze PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
-install(TARGETS halftone-run halftone-analyze RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS halftone-run halftone-analyze halftone-report RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The plugin lies beside the library, which looks for it there.
 if(TARGET halftone_cuda)
   install(TARGETS halftone_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

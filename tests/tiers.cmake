@@ -9,7 +9,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/turns.cmake)
 set(HALFTONE_FULL_TESTS
     "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
-    "tools\\.(describe_api|halftone_analyze|halftone_run|hash_seam|headers|missing_packages)"
+    "tools\\.(describe_api|halftone_analyze|halftone_report|halftone_run|hash_seam|headers|missing_packages|report_in_browser)"
     "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)

@@ -44,7 +44,7 @@ SEAM = ("impl/backend/device.h", "impl/backend/plugin.h", "impl/comm/group/proce
         "impl/comm/store.h", "impl/comm/group/work.h")
 SEAM_HEADERS = ("cstddef", "cstdint")
 # Folders that stand where a user stands: they see halftone/... and their own files.
-OUTSIDE = ("samples", "tools/halftone_analyze", "bindings", "tests/capi", "tests/vectors", "tests/samples",
+OUTSIDE = ("samples", "tools/halftone_analyze", "tools/halftone_report", "bindings", "tests/capi", "tests/vectors", "tests/samples",
            "tests/package", "tests/bindings")
 # The two places that know which backends a build has, and the rooms that they alone may see.
 REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/group/registry.cpp")

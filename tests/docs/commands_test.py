@@ -28,6 +28,8 @@ FASHION = "$build/samples/train_fashion_mnist --data data"
 GPT = "$build/samples/train_gpt"
 LAUNCHER = "$build/tools/halftone_run/halftone-run"
 ANALYZER = "$build/tools/halftone_analyze/halftone-analyze"
+REPORT = "$build/tools/halftone_report/halftone-report"
+RECORD = "$root/tests/tools/report_records.py"
 PASSES = r" 2>&1 | tee output && grep -qE '^\[  PASSED  \] [1-9]' output"
 
 # A pattern of whole lines, and the script in its place. Later flags win, so the last ones make a run short.
@@ -42,6 +44,11 @@ RULES = [
     (r"halftone-run (.*) \./train (--epochs 3)", rf"{LAUNCHER} \1 {FASHION} \2 --sharding ddp"),
     (r"halftone-analyze file model\.safetensors (.*)", rf"{ANALYZER} file $root/tests/vectors/gpt/before.safetensors \1"),
     (r"halftone-analyze (.*)", rf"{ANALYZER} \1"),
+    (r"halftone-report run\.jsonl -o (\S+)", rf"{RECORD} > run.jsonl && {REPORT} run.jsonl -o \1 && grep -q Loss \1"),
+    (r"halftone-report bf16\.jsonl fp16\.jsonl -o (\S+)",
+     rf"for name in bf16 fp16; do {RECORD} --label $name > $name.jsonl; done; {REPORT} bf16.jsonl fp16.jsonl -o \1"),
+    (r"halftone-report --once run\.jsonl", rf"{RECORD} > run.jsonl && {REPORT} --once run.jsonl | grep -q '^loss'"),
+    (r"halftone-report --follow run\.jsonl", rf"{RECORD} > run.jsonl && {REPORT} --follow run.jsonl <&- | grep -q '^loss'"),
     (r"(?:prefix=|export PKG_CONFIG_PATH=|cc program\.c ).*", r"\g<0>"),
     (r"cmake --preset release (-DCMAKE_INSTALL_PREFIX.*)", r"cmake -S $root --preset release -B $PWD/configured \1"),
     (r"cmake --install build/release", r"cmake --install $build --prefix $PWD/build/again"),

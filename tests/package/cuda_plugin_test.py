@@ -17,7 +17,7 @@ from installed_prefix import InstalledPrefix, run
 
 CONSUMER = Path(__file__).resolve().parent / "consumer"
 # The targets that an installation needs; a build may lack some.
-INSTALLED = ("halftone", "halftone_static", "halftone-run", "halftone-analyze", "halftone_cuda", "halftone_gloo")
+INSTALLED = ("halftone", "halftone_static", "halftone-run", "halftone-analyze", "halftone-report", "halftone_cuda", "halftone_gloo")
 
 
 def has_gpu() -> bool:
