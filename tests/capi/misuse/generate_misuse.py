@@ -103,6 +103,7 @@ class Writer:
     def bad_options(self, parameter, index):
         name, structure = parameter.name, parameter.options
         member, short_is_whole = tables.OPTIONS[structure]
+        self.line("{")  # a function may have several structures
         self.line(f"{structure} wrong = fixture.{member};")
         self.line("wrong.struct_size = 0;")
         self.refuse(parameter, index, "struct_size 0", "INVALID_ARGUMENT", "&wrong", "struct_size")
@@ -125,6 +126,7 @@ class Writer:
                 self.line(f"wrong = fixture.{member};")
                 self.line(f"wrong.{member_name} = {value};")
                 self.refuse(parameter, index, f"{member_name} {value}", "INVALID_ARGUMENT", "&wrong", member_name)
+        self.line("}")
 
     def bad_result_structure(self, parameter, index):
         for size in ("0", "15"):
