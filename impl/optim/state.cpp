@@ -44,6 +44,14 @@ float scale_in(const StateDict& state, const std::string& name, double least) {
   return static_cast<float>(value);
 }
 
+// Checkpoints from before scalers had a bound have none.
+double bound_in(const StateDict& state) {
+  if (state.find_scalar("bound") == nullptr) return 0.0;
+  const auto bound = scalar_in<double>(state, "bound");
+  if (!(bound >= 0.0 && std::isfinite(bound))) fail(Code::kFormat, "", "bound=%g is no bound of gradients", bound);
+  return bound;
+}
+
 std::string of_group(size_t group, const char* name) { return "group." + std::to_string(group) + "." + name; }
 
 // A moment of the range of the parameter that is updated here. It has a scale for each block of the range, which begins
@@ -261,6 +269,7 @@ StateDict state_of(const GradScaler& scaler) {
   state.add("growth_tracker", scaler_state.growth_tracker);
   state.add("hysteresis_left", static_cast<int64_t>(scaler_state.hysteresis_left));
   state.add("ceiling", static_cast<double>(scaler_state.ceiling));
+  state.add("bound", scaler_state.bound);
   return state;
 }
 
@@ -271,6 +280,7 @@ StagedLoad stage_state(GradScaler& scaler, const StateDict& state) {
   loaded.growth_tracker = count_in(state, "growth_tracker");
   loaded.hysteresis_left = static_cast<int32_t>(std::min<int64_t>(count_in(state, "hysteresis_left"), INT32_MAX));
   loaded.ceiling = scale_in(state, "ceiling", 0.0);
+  loaded.bound = bound_in(state);
   StagedLoad load;
   load.add([&scaler, loaded] { scaler.set_state(loaded); });
   return load;

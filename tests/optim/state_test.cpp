@@ -149,9 +149,22 @@ TEST_F(OptimizerStateTest, F27_ScalesAndCountsThatNoScalerHasAreRefused) {
   }
   EXPECT_EQ(code_of_scaler("growth_tracker", std::numeric_limits<int64_t>::max()), Code::kFormat);
   EXPECT_EQ(code_of_scaler("ceiling", -1.0), Code::kFormat);
+  EXPECT_EQ(code_of_scaler("bound", -1.0), Code::kFormat);
   EXPECT_EQ(scaler.state().scale, 1024.0f);
   EXPECT_EQ(code_of_scaler("scale", 2.0), Code::kOk);
   EXPECT_EQ(scaler.state().scale, 2.0f);
+}
+
+TEST_F(OptimizerStateTest, AScalerFromBeforeItHadABoundLoads) {
+  GradScaler scaler(device(), ScalerSettings{}, 1024.0f, true);
+  StateDict former;
+  former.add("scale", 2.0);
+  former.add("growth_tracker", int64_t{1});
+  former.add("hysteresis_left", int64_t{1});
+  former.add("ceiling", 0.0);
+  stage_state(scaler, former)();
+  EXPECT_EQ(scaler.state().scale, 2.0f);
+  EXPECT_EQ(scaler.state().bound, 0.0);
 }
 
 TEST_F(OptimizerStateTest, F27_CountsThatNoAverageHasAreRefused) {

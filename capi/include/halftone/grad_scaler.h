@@ -53,7 +53,7 @@ typedef enum htone_scaler_preset {
   HTONE_SCALER_DEEPSPEED = 1,
   /** Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1, factors rounded to FP32. */
   HTONE_SCALER_MEGATRON = 2,
-  /** halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4. */
+  /** halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4, histogram_trend. */
   HTONE_SCALER_HISTOGRAM = 3,
   HTONE_SCALER_PRESET_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_scaler_preset;
@@ -64,7 +64,9 @@ typedef enum htone_scaler_preset {
  * counted as the power of two above it. This may raise or lower the scale by any factor, between min_scale and
  * max_scale. Overflows skip the step and lower the scale as without a histogram. After that it rises by at most
  * growth_factor per interval, since an activation may have overflowed. If all gradients are 0, it grows by
- * growth_factor.
+ * growth_factor. With histogram_trend, gradients that grew since the last histogram, by a factor of at most 256, are
+ * expected to grow by the same factor until the next one, and the scale leaves room for that: it falls before they
+ * overflow.
  */
 typedef struct htone_grad_scaler_options {
   uint32_t struct_size;    /**< sizeof of this structure */
@@ -86,13 +88,15 @@ typedef struct htone_grad_scaler_options {
                                 * is the first of the next interval; default 0 */
   int32_t fp32_factors; /**< not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
                          * default 0: they are doubles, and the product is rounded to FP32 */
+  int32_t histogram_trend; /**< not 0: with a histogram, the scale follows the trend of the gradients; default 0 */
+  uint32_t reserved2;      /**< 0 */
 } htone_grad_scaler_options;
 
 /** The defaults, to initialize a htone_grad_scaler_options where it is declared. */
 #define HTONE_GRAD_SCALER_OPTIONS_INIT                                                               \
   {                                                                                                  \
     sizeof(htone_grad_scaler_options), 1, 65536.0, 2.0, 0.5, 0.0, 3.4028234663852886e38, 2000, 1, 0, \
-        HTONE_AT_MINIMUM_CONTINUE, 0, 0.0, 0.0, 0, 0                                                 \
+        HTONE_AT_MINIMUM_CONTINUE, 0, 0.0, 0.0, 0, 0, 0, 0                                           \
   }
 
 /** The state of a scaler, to be saved and restored. */
@@ -103,11 +107,13 @@ typedef struct htone_scaler_state {
   int64_t growth_tracker;  /**< finite steps since the last overflow or growth; with grow_after_interval the step in
                               which it grew counts */
   double ceiling;          /**< with a histogram: the limit of the scale since an overflow; 0: only max_scale */
+  double bound;            /**< of the gradients of the last histogram, unscaled: a power of two above all but
+                                histogram_share of them, divided by the scale; 0: there was none */
 } htone_scaler_state;
 
 /** An empty htone_scaler_state of the right size, to initialize one where it is declared. */
 #define HTONE_SCALER_STATE_INIT \
-  { sizeof(htone_scaler_state), 0, 0.0, 0, 0.0 }
+  { sizeof(htone_scaler_state), 0, 0.0, 0, 0.0, 0.0 }
 
 /** Fills options with the defaults, torch's.
  *
@@ -228,7 +234,7 @@ HTONE_API htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_
  *
  * @param[in] scaler between an update and the next unscale or step; borrowed.
  * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0
- *   or a normal FP32 above 0.
+ *   or a normal FP32 above 0, bound finite and at least 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the
  *   update).
  * @since 0.1

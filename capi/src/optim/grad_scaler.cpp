@@ -1,5 +1,7 @@
 #include "halftone/grad_scaler.h"
 
+#include <cmath>
+
 #include "base/call.h"
 #include "optim/grad_scaler.h"
 #include "optim/handles.h"
@@ -48,6 +50,7 @@ htone_grad_scaler_options histogram_options() {
   options.growth_interval = 100;
   options.histogram_limit = 2048.0;
   options.histogram_share = 1e-4;
+  options.histogram_trend = 1;
   return options;
 }
 
@@ -80,11 +83,15 @@ ScalerState checked_state(const htone_scaler_state& given) {
   if (given.ceiling != 0.0 && !(given.ceiling >= kSmallestScale && given.ceiling <= kLargestFloat)) {
     fail(Code::kInvalidArgument, "saved", "saved.ceiling=%g, expected 0 or a normal FP32 above 0", given.ceiling);
   }
+  if (!(given.bound >= 0.0 && std::isfinite(given.bound))) {
+    fail(Code::kInvalidArgument, "saved", "saved.bound=%g, expected 0 or a finite number above 0", given.bound);
+  }
   ScalerState state;
   state.scale = static_cast<float>(given.scale);
   state.hysteresis_left = given.hysteresis_left;
   state.growth_tracker = given.growth_tracker;
   state.ceiling = static_cast<float>(given.ceiling);
+  state.bound = given.bound;
   return state;
 }
 
@@ -99,6 +106,7 @@ htone_scaler_state state_of(const optim::GradScaler& scaler) {
   result.scale = state.scale;
   result.growth_tracker = state.growth_tracker;
   result.ceiling = state.ceiling;
+  result.bound = state.bound;
   return result;
 }
 

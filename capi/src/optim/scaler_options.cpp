@@ -56,7 +56,7 @@ ScalerSettings settings_of(const htone_grad_scaler_options& options) {
           .histogram_limit = options.histogram_limit,
           .histogram_share = options.histogram_share,
           .fp32_factors = options.fp32_factors != 0 ? 1 : 0,
-          .reserved = 0};
+          .histogram_trend = options.histogram_trend != 0 ? 1 : 0};
 }
 
 }  // namespace

@@ -29,13 +29,16 @@ struct ScalerSettings {
   int32_t grow_after_interval = 0;  // not 0: the scale grows in the finite step that follows the interval
   double histogram_limit = 0.0;     // above 0: the scale is chosen so that gradients stay below this, see fit_scale
   double histogram_share = 0.0;     // of the gradients that are not 0, which may reach it; in [0, 1)
-  int32_t fp32_factors = 0;  // not 0: the factors are rounded to FP32 first, as Megatron-LM's tensors of them are
-  int32_t reserved = 0;
+  int32_t fp32_factors = 0;     // not 0: the factors are rounded to FP32 first, as Megatron-LM's tensors of them are
+  int32_t histogram_trend = 0;  // not 0: gradients are expected to go on growing, see expected_growth
 };
 
 // Below this the reciprocal would not be finite.
 inline constexpr double kSmallestScale = 0x1p-126;
 inline constexpr double kLargestScale = 0x1p127;
+
+// Gradients that grew by more from one histogram to the next have jumped, which is no trend.
+inline constexpr double kMostGrowth = 256.0;
 
 struct ScalerState {
   float scale = 65536.0f;
@@ -45,6 +48,7 @@ struct ScalerState {
   int32_t collapsed = 0;        // 1 where the last update found the scale at its minimum and had to lower it
   float ceiling = 0.0f;         // what fit_scale must not pass since an overflow; 0: nothing but the maximum
   int32_t wants_histogram = 0;  // 1 if the next update uses the gradients' histogram, by wants_histogram()
+  double bound = 0.0;           // of the gradients of the last histogram, without the scale; 0: there was none
 };
 
 // scale * factor before the one rounding to FP32; a product of two FP32 numbers is exact in double.
@@ -83,6 +87,16 @@ HALFTONE_HOST_DEVICE inline void raise_ceiling(const ScalerSettings& settings, S
   state.ceiling = raised <= std::fmin(settings.max_scale, kLargestScale) ? static_cast<float>(raised) : 0.0f;
 }
 
+// The factor by which gradients are expected to grow until the next histogram: that by which their bound has grown
+// since the last one. So the scale falls before they overflow. Gradients that fall are not expected to go on falling:
+// they would overflow if they did not.
+HALFTONE_HOST_DEVICE inline double expected_growth(const ScalerSettings& settings, const ScalerState& state,
+                                                   double unscaled_bound) {
+  if (settings.histogram_trend == 0 || state.bound == 0.0) return 1.0;
+  const double growth = unscaled_bound / state.bound;
+  return growth > 1.0 && growth <= kMostGrowth ? growth : 1.0;
+}
+
 // In place of a growth: the largest power of two at which gradients that are below `bound` now come to lie below the
 // limit, between the minimum and the smaller of maximum and ceiling. It may lie below the current scale.
 HALFTONE_HOST_DEVICE inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double bound) {
@@ -108,7 +122,9 @@ HALFTONE_HOST_DEVICE inline void grow(const ScalerSettings& settings, ScalerStat
   raise_ceiling(settings, state);
   const bool counted = settings.histogram_limit > 0.0;
   const double bound = counted ? bound_of_magnitudes(counts, settings.histogram_share) : 0.0;
-  if (bound > 0.0) return fit_scale(settings, state, bound);
+  const double growth = expected_growth(settings, state, bound / state.scale);
+  state.bound = bound / state.scale;
+  if (bound > 0.0) return fit_scale(settings, state, bound * growth);
   const float higher = static_cast<float>(multiplied(settings, state.scale, settings.growth_factor));
   if (std::isfinite(higher) && higher <= settings.max_scale) state.scale = higher;
 }

@@ -20,22 +20,26 @@ static htone_grad_scaler_options options_of(htone_scaler_preset preset) {
   return options;
 }
 
-/* A layer of two weights whose gradients are stored in f16. */
-static Training make_training(const htone_grad_scaler_options* options) {
-  htone_module* module = make_linear(test_device(), 2, 1, 0);
+/* A layer whose gradients are stored in f16. */
+static Training make_training_of(int weights, const htone_grad_scaler_options* options) {
+  htone_module* module = make_linear(test_device(), weights, 1, 0);
   htone_optimizer_options sgd = sgd_options(0.01);
   sgd.compute_dtype = sgd.grad_dtype = HTONE_F16;
   return (Training){make_grad_scaler(options), module, make_sgd_with(module, &sgd)};
 }
 
-/* Runs one step whose unscaled gradients are the two inputs. */
-static void train(Training t, double first, double second) {
-  htone_tensor* row = make_tensor(HTONE_F32, (const double[]){first, second}, 2, 1, 2);
+static Training make_training(const htone_grad_scaler_options* options) { return make_training_of(2, options); }
+
+/* Runs one step whose unscaled gradients are the inputs. */
+static void train_with(Training t, const double* gradients, int count) {
+  htone_tensor* row = make_tensor(HTONE_F32, gradients, 2, 1, (int64_t)count);
   assert_ok(htone_optimizer_zero_grad(t.optimizer));
   backward_scaled(t.scaler, sum_of(forward(t.module, row)));
   assert_ok(htone_grad_scaler_step(t.scaler, t.optimizer));
   assert_ok(htone_grad_scaler_update(t.scaler));
 }
+
+static void train(Training t, double first, double second) { train_with(t, (const double[]){first, second}, 2); }
 
 static htone_scaler_state state_of(htone_grad_scaler* scaler) {
   htone_scaler_state moving = {.struct_size = sizeof moving};
@@ -105,12 +109,78 @@ static void a_scaler_that_is_not_enabled_counts_nothing(void** state) {
   assert_float_equal(state_of(t.scaler).scale, 1, 0);
 }
 
+enum { kDriftWeights = 32, kDriftSteps = 1500, kSegment = 150, kSeeds = 5 };
+
+typedef struct Losses {
+  int skipped;
+  int64_t underflows; /* gradients that became 0 */
+} Losses;
+
+/* A number in [0, 1), by an LCG of 32 bits (Numerical Recipes). */
+static double next_number(uint32_t* numbers) {
+  *numbers = *numbers * 1664525u + 1013904223u;
+  return *numbers / 4294967296.0;
+}
+
+/* Gradients spread over 12 powers of two, whose largest drifts between 2^-22 and 2^6: each segment of steps has a rate
+ * of its own, of at most 7 powers of two in 100 steps. */
+static Losses losses_of_drift(htone_grad_scaler_options options, uint32_t seed) {
+  uint32_t numbers = seed;
+  double gradients[kDriftWeights], spread[kDriftWeights], exponent = -8, rate = 0;
+  Losses losses = {0, 0};
+  htone_scope* run;
+  assert_ok(htone_handles_begin(&run));
+  options.growth_interval = 100;
+  options.initial_scale = 65536;
+  const Training t = make_training_of(kDriftWeights, &options);
+  for (int i = 0; i < kDriftWeights; ++i) spread[i] = exp2(-12 * next_number(&numbers));
+  for (int step = 0; step < kDriftSteps; ++step) {
+    htone_scope* turn;
+    htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+    if (step % kSegment == 0) rate = 0.14 * (next_number(&numbers) - 0.5);
+    exponent += rate;
+    if (exponent > 6 || exponent < -22) rate = -rate;
+    for (int i = 0; i < kDriftWeights; ++i) gradients[i] = exp2(exponent) * spread[i];
+    assert_ok(htone_handles_begin(&turn));
+    train_with(t, gradients, kDriftWeights);
+    assert_ok(htone_optimizer_outcome(t.optimizer, &outcome));
+    double* stored = values_of(grad_of(weights_of(t.module, 0)));
+    for (int i = 0; i < kDriftWeights; ++i) losses.underflows += stored[i] == 0;
+    free(stored);
+    losses.skipped += outcome.skipped;
+    assert_ok(htone_scope_end(turn));
+  }
+  assert_ok(htone_scope_end(run));
+  return losses;
+}
+
+static void gradients_that_drift_cost_fewer_steps_than_by_the_dynamic_rule(void** state) {
+  (void)state;
+  const htone_grad_scaler_options dynamic = options_of(HTONE_SCALER_TORCH), trend = options_of(HTONE_SCALER_HISTOGRAM);
+  htone_grad_scaler_options plain = trend;
+  int without_trend = 0, with_trend = 0;
+  plain.histogram_trend = 0;
+  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    const Losses by_dynamic = losses_of_drift(dynamic, seed), by_histogram = losses_of_drift(plain, seed);
+    const Losses by_trend = losses_of_drift(trend, seed);
+    print_message("seed %u: dynamic %d skipped, %lld underflows; histogram %d, %lld; with trend %d, %lld\n", seed,
+                  by_dynamic.skipped, (long long)by_dynamic.underflows, by_histogram.skipped,
+                  (long long)by_histogram.underflows, by_trend.skipped, (long long)by_trend.underflows);
+    assert_true(by_trend.skipped < by_dynamic.skipped);
+    assert_true(by_trend.underflows <= by_dynamic.underflows);
+    without_trend += by_histogram.skipped;
+    with_trend += by_trend.skipped;
+  }
+  assert_true(with_trend < without_trend);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_that_vanish_in_f16_are_lifted_within_one_interval),
       cmocka_unit_test(both_optimizers_count),
       cmocka_unit_test(a_shorter_state_has_no_ceiling),
       cmocka_unit_test(a_scaler_that_is_not_enabled_counts_nothing),
+      cmocka_unit_test(gradients_that_drift_cost_fewer_steps_than_by_the_dynamic_rule),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

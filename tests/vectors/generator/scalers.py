@@ -9,12 +9,13 @@ SMALLEST = 2.0 ** -126
 DEFAULTS = {"initial_scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "min_scale": 0.0,
             "max_scale": LARGEST, "growth_interval": 2000, "hysteresis": 1, "renew_hysteresis_each_step": False,
             "at_minimum": "continue", "histogram_limit": 0.0, "histogram_share": 0.0, "grow_after_interval": False,
-            "fp32_factors": False}
+            "fp32_factors": False, "histogram_trend": False}
 DELAYED = dict(DEFAULTS, min_scale=1.0, growth_interval=1000, hysteresis=2)
 PRESETS = {"torch": DEFAULTS,
            "deepspeed": dict(DELAYED, at_minimum="error", grow_after_interval=True),
            "megatron": dict(DELAYED, initial_scale=2.0 ** 32, at_minimum="hold", fp32_factors=True),
-           "histogram": dict(DEFAULTS, growth_interval=100, histogram_limit=2048.0, histogram_share=1e-4)}
+           "histogram": dict(DEFAULTS, growth_interval=100, histogram_limit=2048.0, histogram_share=1e-4,
+                           histogram_trend=True)}
 
 
 class Torch:
@@ -128,6 +129,10 @@ class Histogram(Delayed):
     """halftone's rule; the README explains it in words. Uses fractions, and tries scales instead of taking logarithms.
     """
 
+    def __init__(self, s, saved):
+        super().__init__(s, saved)
+        self.bound = Fraction(saved.get("bound", 0.0))
+
     def overflow(self):
         super().overflow()
         if self.hysteresis_left == 0:
@@ -138,10 +143,21 @@ class Histogram(Delayed):
         self.ceiling = raised if raised <= min(self.s["max_scale"], 2.0 ** 127) else 0.0
         magnitudes = [abs(Fraction(g)) for g in gradients if g != 0]
         if not magnitudes:
+            self.bound = Fraction(0)
             return super().raise_scale(gradients)
+        bound, last = self.bound_of(magnitudes), self.bound
+        self.bound = bound
+        if self.s["histogram_trend"] and 0 < last < bound <= 256 * last:
+            magnitudes = [m * bound / last for m in magnitudes]
         fits = [e for e in range(-126, 128) if self.fits(magnitudes, Fraction(2) ** e)]
         highest = min(self.s["max_scale"], 2.0 ** 127, self.ceiling or math.inf)
         self.scale = min(highest, max(2.0 ** (max(fits) if fits else -126), self.s["min_scale"]))
+
+    def bound_of(self, magnitudes):
+        """The smallest power of two above all of them but the share."""
+        share = Fraction(self.s["histogram_share"])
+        powers = sorted(next_power(m) for m in magnitudes)
+        return next(p for p in powers if sum(1 for q in powers if q > p) <= share * len(powers))
 
     def fits(self, magnitudes, scale):
         limit, share = Fraction(self.s["histogram_limit"]), Fraction(self.s["histogram_share"])
@@ -263,6 +279,15 @@ def other_traces():
               growth_interval=2, initial_scale=8.0),
         trace("histogram/between-minimum-and-maximum", Histogram, [finite(1, [2.0 ** -20]), finite(1, [4096.0])],
               histogram_limit=2048.0, growth_interval=1, initial_scale=8.0, min_scale=4.0, max_scale=1000.0),
+        trace("histogram/expects-a-trend-to-go-on", Histogram,
+              [finite(2, [0.25]), finite(2, [1.0]), finite(2, [4.0]), finite(2, [4.0]), finite(2, [0.25])],
+              histogram_limit=2048.0, histogram_trend=True, growth_interval=2),
+        trace("histogram/a-jump-is-no-trend", Histogram,
+              [finite(2, [2.0 ** -9]), finite(2, [0.5]), finite(2, [2.0 ** -20]), finite(2, [2.0 ** -10])],
+              histogram_limit=2048.0, histogram_trend=True, growth_interval=2),
+        trace("histogram/saved-with-a-bound", Histogram, [finite(2, [1.0])], histogram_limit=2048.0,
+              histogram_trend=True, growth_interval=2,
+              saved={"scale": 4.0, "growth_tracker": 0, "hysteresis_left": 1, "bound": 0.5}),
         trace("histogram/saved-with-a-ceiling", Histogram, [finite(1, tops), finite(2, tops)], histogram_limit=2048.0,
               growth_interval=2,
               saved={"scale": 4.0, "growth_tracker": 1, "hysteresis_left": 1, "ceiling": 16.0}),

@@ -32,6 +32,7 @@ void apply(const Json& settings, htone_grad_scaler_options& options) {
     if (name == "histogram_share") options.histogram_share = value;
     if (name == "grow_after_interval") options.grow_after_interval = value.get<bool>() ? 1 : 0;
     if (name == "fp32_factors") options.fp32_factors = value.get<bool>() ? 1 : 0;
+    if (name == "histogram_trend") options.histogram_trend = value.get<bool>() ? 1 : 0;
   }
 }
 
@@ -48,7 +49,8 @@ Json described(const htone_grad_scaler_options& options) {
           {"histogram_limit", options.histogram_limit},
           {"histogram_share", options.histogram_share},
           {"grow_after_interval", options.grow_after_interval != 0},
-          {"fp32_factors", options.fp32_factors != 0}};
+          {"fp32_factors", options.fp32_factors != 0},
+          {"histogram_trend", options.histogram_trend != 0}};
 }
 
 // A preset with the trace's changes must give the trace's settings.
@@ -74,6 +76,7 @@ void restore(htone_grad_scaler* scaler, const Json& saved) {
   moving.growth_tracker = saved["growth_tracker"];
   moving.hysteresis_left = saved["hysteresis_left"];
   moving.ceiling = saved.value("ceiling", 0.0);
+  moving.bound = saved.value("bound", 0.0);
   ok(htone_grad_scaler_set_state(scaler, &moving));
 }
 
