@@ -9,7 +9,7 @@ set(HALFTONE_THREAD_TESTS
     "resume/(sharded_resume|shared_checkpoint|shared_save)_test" "analysis/(monitor|statistics)_test"
     "capi/[a-z]+/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
     "capi/[a-z]+/(callback_modes|host_cancel|host_limits|host_modes|interrupt|optim|release_in_callbacks|schedule_callback|scope_stack)_test"
-    "capi/[a-z]+/(ddp|fsdp|group|steady|store|stub_device|threads|trainer_parts)_test")
+    "capi/[a-z]+/(ddp|fsdp|fsdp_monitor|group|steady|store|stub_device|threads|trainer_parts)_test")
 
 # Removes from the list of sources the tests that ThreadSanitizer's tree leaves out.
 function(halftone_keep_thread_tests list)

@@ -493,7 +493,7 @@ TEST_F(MonitorTest, AStepThatBeginsReplacesOneThatHasNotEnded) {
 }
 
 // The weights move all the same, and the next sample is whole.
-TEST_F(MonitorTest, AnErrorOfTheSamplingFailsTheEndOfTheStepAlone) {
+TEST_F(MonitorTest, M12_AnErrorOfTheSamplingFailsTheEndOfTheStepAlone) {
   const auto layer = make_ref<nn::Linear>(device(), 600, 600, false, DType::kF32);
   const Ref<Optimizer> optimizer = sgd_of(*layer);
   const auto watching = make_ref<Monitor>(device(), layer, optimizer, MonitorSettings{.interval = 1});
