@@ -152,9 +152,10 @@ std::vector<TensorSample> Monitor::take(bool waits) {
   while (!sent_.empty()) {
     if (waits) sent_.front()->wait();
     if (!waits && !sent_.front()->has_arrived()) break;
-    taken.push_back(sent_.front()->read());
-    free_.push_back(std::move(sent_.front()));
+    OwnedSample arrived = std::move(sent_.front());
     sent_.pop_front();
+    taken.push_back(arrived->read());
+    free_.push_back(std::move(arrived));
   }
   return taken;
 }
