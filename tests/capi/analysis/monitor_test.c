@@ -10,6 +10,7 @@
 #include <halftone/monitor.h>
 #include <halftone/reduce.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,6 +200,30 @@ static size_t culprit(htone_statistics* statistics, int64_t (*first)(const htone
     found = i;
   }
   return found;
+}
+
+/* The record's file has the tensors, too. */
+static void the_file_has_the_tensors(void** state) {
+  (void)state;
+  const htone_monitor_options options = every(1);
+  static char path[512], line[65536];
+  Training training;
+  int found = 0;
+  snprintf(path, sizeof path, "%s/run.jsonl", test_folder());
+  make_training(&training, HTONE_BF16, &options);
+  assert_ok(htone_statistics_write_to(training.statistics, path));
+  plant_fault(&training, (Plant){.first = 2, .last = 2, .factor = NAN});
+  train(&training, 3);
+  FILE* file = fopen(path, "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (strstr(line, "\"kind\":\"activation\",\"name\":\"2\",\"op\":\"mul\"") == NULL) continue;
+    assert_true(strstr(line, "{\"step\":2,\"record\":\"tensor\",") == line);
+    assert_non_null(strstr(line, "\"nans\":384,"));
+    ++found;
+  }
+  fclose(file);
+  assert_int_equal(found, 1);
 }
 
 static void check_first(htone_dtype dtype, double factor, int64_t (*first)(const htone_tensor_statistics*),
@@ -421,6 +446,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_layer_with_the_first_nan_is_named),
       cmocka_unit_test(the_layer_with_the_first_infinity_is_named),
+      cmocka_unit_test(the_file_has_the_tensors),
       cmocka_unit_test(a_run_without_a_fault_names_none),
       cmocka_unit_test(a_layer_that_saturates_is_named),
       cmocka_unit_test(weights_that_no_update_reaches_are_named),
