@@ -362,4 +362,27 @@ CAPI = [
           "capi[.]context_test"),
 ]
 
-FAULTS = KERNELS + CUDA + OPS + AUTOGRAD + OPTIM + PARALLEL + CHECKPOINT + CAPI
+TRAINER = [
+    Fault("drawn_numbers", "impl/trainer/step_state.cpp",
+          "context_->set_generator(context_->seed(), sequences_);", ";",
+          "a step that begins anew has other dropout than one that was not interrupted",
+          "capi[.]trainer_test"),
+    Fault("kept_buffers", "impl/trainer/step_state.cpp",
+          "copy(copies_[i], contents->buffers[i].tensor);", ";",
+          "a step that begins anew counts twice in running statistics",
+          "capi[.]trainer_test"),
+    Fault("evaluation_of_batches", "impl/trainer/losses.cpp",
+          "item(entry.loss) * static_cast<double>(entry.items)", "item(entry.loss)",
+          "the loss of an evaluation ignores that its last batch is smaller",
+          "capi[.]trainer_test"),
+    Fault("lost_fallback", "impl/trainer/fallback.cpp",
+          "if (raised_[i] > 0) apply(i);", ";",
+          "a resumed run computes a raised module in its first precision",
+          "capi[.]fallback_test"),
+    Fault("remembered_overflows", "impl/trainer/fallback.cpp",
+          "++steps_without_ == kForgottenAfter", "++steps_without_ < 0",
+          "probes of the loss scale raise a module after some thousand steps",
+          "capi[.]fallback_test"),
+]
+
+FAULTS = KERNELS + CUDA + OPS + AUTOGRAD + OPTIM + PARALLEL + CHECKPOINT + CAPI + TRAINER

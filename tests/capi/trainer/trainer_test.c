@@ -248,6 +248,39 @@ static void an_interrupted_step_begins_anew(void** state) {
   }
 }
 
+static htone_status count_down(void* user) {
+  int* left = user;
+  return --*left == 0 ? HTONE_ERROR_CANCELLED : HTONE_OK;
+}
+
+/* Turns are interrupted, each at another of its places, and repeated: also in backward and around the update. */
+static void a_step_may_be_interrupted_at_any_place(void** state) {
+  (void)state;
+  htone_trainer_options options = trainer_options("fp16");
+  TrainerRun run;
+  int left = 0, interrupted = 0;
+  options.evaluate_every = 10;
+  const uint64_t expected = whole_run(&options);
+  begin_trainer_run(&run, &options);
+  assert_ok(htone_trainer_set_evaluation(run.trainer, run.evaluation));
+  assert_ok(htone_interrupt_set_callback(&interrupt, count_down, &left, NULL));
+  run.phase = HTONE_TRAINER_TRAIN;
+  for (int turn = 1; run.phase != HTONE_TRAINER_DONE; ++turn) {
+    const int disturbs = turn % 3 == 0 && run.phase == HTONE_TRAINER_TRAIN; /* the others make progress */
+    interrupt = disturbs;
+    left = turn / 3 % 40 + 1;
+    const htone_status status = turn_trainer(&run);
+    interrupt = 0;
+    if (status == HTONE_OK) continue;
+    assert_int_equal(last_native_code(), HTONE_ERROR_CANCELLED);
+    assert_ok(htone_trainer_restart_step(run.trainer));
+    ++interrupted;
+  }
+  assert_true(interrupted > 30);
+  assert_true(trainer_fingerprint(&run) == expected);
+  end_trainer_run(&run);
+}
+
 static void a_run_that_was_interrupted_can_be_saved(void** state) {
   (void)state;
   htone_trainer_options options = trainer_options("fp8-delayed");
@@ -302,6 +335,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(an_evaluation_is_the_mean_over_its_samples),
       cmocka_unit_test(a_run_without_a_better_evaluation_ends_early),
       cmocka_unit_test_teardown(an_interrupted_step_begins_anew, end_interrupts),
+      cmocka_unit_test_teardown(a_step_may_be_interrupted_at_any_place, end_interrupts),
       cmocka_unit_test_teardown(a_run_that_was_interrupted_can_be_saved, end_interrupts),
       cmocka_unit_test_teardown(an_interrupted_evaluation_begins_anew, end_interrupts),
   };
