@@ -124,6 +124,27 @@ class Spikes(Counted):
         self.assertEqual(statistics.summary().spikes, 2)
 
 
+class Trainers(Counted):
+    def train(self, callback):
+        """Trains for four steps, and returns how many were done."""
+        model, rows = nn.Linear(2, 1), ht.ones(8, 2)
+        trainer = ht.Trainer(model, ht.Batches(ht.Sampler(8, 2), [rows]), precision="fp32")
+        trainer.set_callback(callback)
+        try:
+            while trainer.next() != ht.TrainerPhase.DONE:
+                with trainer.turn():
+                    trainer.take_loss(model(trainer.tensor(0)).mean())
+        finally:
+            self.steps = trainer.describe().step
+
+    def test_have_a_function_for_each_step(self):
+        seen = []
+        self.train(seen.append)
+        self.assertEqual(seen, [1, 2, 3, 4])
+        self.arrives(lambda: self.train(wall), "wall")
+        self.assertEqual(self.steps, 1, "the step was done")
+
+
 class Reductions(Counted):
     def replicate(self, reduce):
         layer = nn.Linear(2, 1, bias=False)
