@@ -8,9 +8,9 @@ install(TARGETS halftone halftone_static EXPORT halftone
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halftone
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The program finds the library from its own place.
+# Programs find the library from their own place.
 file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(halftone-analyze PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
+set_target_properties(halftone-analyze halftone-report PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
 install(TARGETS halftone-run halftone-analyze halftone-report RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The plugin lies beside the library, which looks for it there.
 if(TARGET halftone_cuda)

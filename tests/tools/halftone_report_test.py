@@ -19,7 +19,7 @@ import report_records
 from report_records import line, run_line, tensor_line
 
 PROGRAM = ""
-PANELS = ("loss", "scale", "norm", "rate", "time", "memory", "events", "underflow", "range", "heat", "updates")
+PANELS = ("loss", "scale", "norm", "rate", "time", "memory", "events", "errors", "underflow", "range", "heat", "updates")
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 MARKS = {"path", "rect", "circle"}
 HOSTILE = '</title><script>alert("1")</script>&amp;\x1b[2J\u202e<b>\'"'
@@ -125,7 +125,7 @@ class Report(unittest.TestCase):
     def test_a_run_without_tensors_and_scale_says_so(self):
         page = self.page(report_records.text(plain=True))
         for panel, words in {"scale": "No run of the record scales its loss.", "norm": "no norms of gradients",
-                             "rate": "no rates", "memory": "no memory", "events": "no events",
+                             "rate": "no rates", "memory": "no memory", "events": "no events", "errors": "no samples of gradients",
                              "underflow": "no samples of gradients", "range": "no samples of tensors",
                              "heat": "no samples of gradients", "updates": "no samples of updates"}.items():
             self.assertIn(words, page.words[panel])

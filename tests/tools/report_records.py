@@ -51,6 +51,7 @@ def tensor_line(step, kind, name, median, spread=2.5, elements=4096, **members):
     median = round(4 * median) / 4  # few different ones are computed once
     first, counts = histogram(median, spread, elements)
     known = sum(counts)
+    elements = max(elements, known)  # rounding may have made a few more
     zeros = members.pop("zeros", elements - known)
     least, largest = (2.0 ** (first - 127) * 1.25, 2.0 ** (first + len(counts) - 128) * 1.5) if counts else (None, 0.0)
     norm = 2.0 ** median * math.sqrt(elements) * 2

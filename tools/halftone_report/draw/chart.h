@@ -33,7 +33,7 @@ class Chart {
   double right() const { return kChartWidth - margins_.right; }
   double top() const { return margins_.top; }
   double bottom() const { return height_ - margins_.bottom; }
-  // Where a number is drawn. Numbers beyond an axis are drawn at its end.
+  // The place of a number in the picture. Numbers beyond an axis are drawn at its end.
   double x(double number) const;
   double y(double number) const;
 
@@ -42,7 +42,7 @@ class Chart {
   void path(const Path& path, const std::string& css_class);
   void rectangle(double x, double y, double width, double height, const std::string& css_class,
                  std::string_view hint = {});
-  // Where it is anchored: start, middle or end.
+  // `anchor` is the part of the text that is at the place: start, middle or end.
   void text(double x, double y, std::string_view text, std::string_view anchor, std::string_view css_class = {},
             std::string_view hint = {});
   // Markup of its own.

@@ -99,8 +99,8 @@ std::string page_of(std::span<const Run> runs) {
   const Scene scene(runs);
   const std::vector<Panel> training = {loss_panel(scene), scale_panel(scene),  norm_panel(scene), rate_panel(scene),
                                        time_panel(scene), memory_panel(scene), event_panel(scene)};
-  const std::vector<Panel> precision = {underflow_panel(scene), range_panel(scene), heat_panel(scene),
-                                        update_panel(scene)};
+  const std::vector<Panel> precision = {error_panel(scene), underflow_panel(scene), range_panel(scene),
+                                        heat_panel(scene), update_panel(scene)};
   const std::string title = title_of(scene);
   return std::string(kHead) + element("title", {}, "halftone: " + title) + element("style", {}, kStyle) +
          "</head><body><header><h1>" + title + "</h1>" + table_of_runs(scene) +

@@ -59,6 +59,7 @@ Panel rate_panel(const Scene& scene);
 Panel time_panel(const Scene& scene);
 Panel memory_panel(const Scene& scene);
 Panel event_panel(const Scene& scene);
+Panel error_panel(const Scene& scene);
 Panel underflow_panel(const Scene& scene);
 Panel range_panel(const Scene& scene);
 Panel heat_panel(const Scene& scene);

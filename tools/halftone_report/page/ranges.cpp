@@ -94,7 +94,7 @@ struct Spans {
   Path all, bulk, not_finite;
 };
 
-// What the tensors of a row have together.
+// Adds the range of all tensors of a row together.
 void add_row(const Chart& chart, const Group& group, size_t row, double y, Spans& spans) {
   Tally tally;
   Range range;

@@ -1,5 +1,5 @@
-// What a record says of one run: its steps, samples of its tensors, and events. Reader fills it; the panels of a report
-// and the summary of a terminal read it. Plain data.
+// One run as its record describes it: its steps, samples of its tensors, and events. Reader fills it; the panels of a
+// report and the summary of a terminal read it. Plain data.
 #pragma once
 
 #include <cmath>
