@@ -43,6 +43,7 @@ RULES = [
     (r"halftone-run (.*) train_gpt (.*) --steps 14 (.*)", rf"{LAUNCHER} \1 {GPT} \2 --steps 2 \3 && grep -q items full-2"),
     (r"halftone-run (.*) \./train (--epochs 3)", rf"{LAUNCHER} \1 {FASHION} \2 --sharding ddp"),
     (r"halftone-analyze file model\.safetensors (.*)", rf"{ANALYZER} file $root/tests/vectors/gpt/before.safetensors \1"),
+    (r"halftone-analyze log run\.jsonl(.*)", rf"{ANALYZER} log $root/tests/tools/run.jsonl\1"),
     (r"halftone-analyze (.*)", rf"{ANALYZER} \1"),
     (r"halftone-report run\.jsonl -o (\S+)", rf"{RECORD} > run.jsonl && {REPORT} run.jsonl -o \1 && grep -q Loss \1"),
     (r"halftone-report bf16\.jsonl fp16\.jsonl -o (\S+)",

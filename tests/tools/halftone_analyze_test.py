@@ -17,6 +17,7 @@ import unittest
 from pathlib import Path
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/precision-tools.md"
+RECORD = DOCUMENT.parents[1] / "tests/tools/run.jsonl"
 LIBRARY_HEADERS = DOCUMENT.parents[1] / "capi/include/halftone"
 SHOWN = re.compile(r"^```sh\nhalftone-analyze ([^\n]*)\n```\n+```text\n(.*?)^```$", re.S | re.M)
 FORMATS = {"fp64": 9, "fp32": 8, "tf32": 3, "fp16": 1, "bf16": 2, "e4m3": 4, "e5m2": 5, "e2m1": 6}
@@ -220,6 +221,69 @@ class HalftoneAnalyze(unittest.TestCase):
         with self.file(tensors) as path:
             return json.loads(self.output("file", path, "--json", *arguments))
 
+    def test_a_record_shows_what_went_wrong(self):
+        shown = json.loads(self.output("log", str(RECORD), "--json"))
+        self.assertEqual((shown["label"], shown["device"], shown["last_step"], shown["stepped"]), ("half", "cpu", 4, 3))
+        self.assertEqual(shown["skipped"], [{"step": 2, "tensor": "up.weight"}])
+        self.assertEqual(shown["spikes"], [{"step": 3, "quantity": "loss", "value": 9}])
+        self.assertEqual(shown["not_finite"], [{"tensor": "activation up (linear)", "step": 4}])
+        self.assertEqual(shown["saturated"], [{"tensor": "activation up (linear)", "step": 1}])
+        tensors = {one["kind"]: one for one in shown["tensors"]}
+        self.assertEqual((len(shown["tensors"]), tensors["activation"]["step"], tensors["gradient"]["scale"]), (3, 4, 32768))
+        # 700 of 990 updates were lost; FP16 would have lost no more, BF16 those from a ratio of 9 on.
+        self.assertEqual(tensors["parameter"]["updates"], {
+            "lost_share": 700 / 990, "fp16_lost_share": 700 / 990, "bf16_lost_share": 850 / 990, "still": 10})
+
+    def test_a_record_predicts_other_formats_and_scales(self):
+        flags = ("--format=fp16", "--format", "e5m2", "--scale=1", "--scale", "32768", "--tensor", "up.*")
+        shown = json.loads(self.output("log", str(RECORD), "--json", *flags))
+        gradient, = (one for one in shown["tensors"] if one["kind"] == "gradient")
+        rows = {(row["format"], row["scale"]): row for row in gradient["formats"]}
+        self.assertEqual(list(rows), [("fp16", 1), ("fp16", 32768), ("e5m2", 1), ("e5m2", 32768)])
+        # Under a scale of 1, 15 bits below the recorded ones: FP16 loses what is below 2^-25, E5M2 below 2^-17.
+        counts = json.loads(RECORD.read_text(encoding="utf-8").splitlines()[-1])["counts"]
+        below = [sum(counts[:bin - 107]) / sum(counts) for bin in (127 - 25 + 15, 127 - 14 + 15, 127 - 17 + 15)]
+        self.assertAlmostEqual(rows["fp16", 1]["underflow_share"], below[0], places=12)
+        self.assertAlmostEqual(rows["fp16", 1]["underflow_share"] + rows["fp16", 1]["subnormal_share"], 1, delta=0.002)
+        self.assertAlmostEqual(rows["e5m2", 1]["underflow_share"], 1 if below[2] == 1 else below[2], delta=0.002)
+        self.assertEqual(rows["fp16", 32768]["underflow_share"], 0)
+        # The largest gradient is 2^-4 / 2^15, and 65504 is below 2^16.
+        self.assertEqual({row["loss_scale"] for row in gradient["formats"]}, {2.0 ** 34})
+
+    def test_a_record_that_is_none_names_the_line(self):
+        lines = RECORD.read_text(encoding="utf-8").splitlines()
+        wrong = {"line 2: byte 1: a value was expected": [lines[0], "x"],
+                 "line 1: a record begins with a line of the run": lines[1:2],
+                 "line 1: the record has version 2; this program reads 1": [lines[0].replace(":1,", ":2,", 1)],
+                 'line 1: "version" is missing': [lines[0].replace("version", "v")],
+                 'line 2: "step" is not a whole number': [lines[0], lines[1].replace(":1,", ":-1,", 1)],
+                 'line 2: "counts" goes beyond entry 254': [lines[0], lines[2].replace(":127,", ":250,")],
+                 'line 2: "zeros" is not a number': [lines[0], lines[2].replace('"zeros":0', '"zeros":"0"')],
+                 'line 2: "dtype" i32 is no float': [lines[0], lines[2].replace("f16", "i32")],
+                 'line 2: "scale" is not above 0': [lines[0], lines[-1].replace("32768", "0")],
+                 "line 3: byte 11: a comma or } was expected": [lines[0], lines[1], '{"step":1 "a":2}'],
+                 "line 2: byte 10: lists and objects are nested too deep": [lines[0], "[" * 20],
+                 "line 2: a line is an object": [lines[0], "[]"], "has no whole line of a record": []}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "run.jsonl")
+            self.log_refused(f"cannot open {path}", path)
+            for message, content in wrong.items():
+                path.write_text("".join(line + "\n" for line in content), encoding="utf-8")
+                self.log_refused(message, path)
+            path.write_text(lines[0] + "\n" + lines[2].replace("65504", "70000") + "\n", encoding="utf-8")
+            self.log_refused("step 1, activation up: ", path)
+            path.write_text(lines[0] + "\n" + lines[1][:20], encoding="utf-8")  # the run still writes it
+            self.assertEqual(json.loads(self.output("log", str(path), "--json"))["stepped"], 0)
+            path.write_text(lines[0] + "\n" + '{"step":1,"record":"news","list":[{"a":[]}]}' + "\n", encoding="utf-8")
+            self.assertEqual(json.loads(self.output("log", str(path), "--json"))["tensors"], [])
+        self.log_refused("no tensor that fits --tensor down*", RECORD, "--tensor", "down*")
+
+    def log_refused(self, message, path, *arguments):
+        result = run("log", str(path), *arguments)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), message)
+        self.assertRegex(result.stderr, r"^halftone-analyze: [^\n]*\n$")
+        self.assertIn(message, result.stderr)
+
     def test_shapes_are_the_asked_one_and_its_multiples(self):
         for sizes, expected in (((30, 17, 70), [(30, 17, 70, []), (32, 24, 72, [8]), (32, 32, 80, [16]), (32, 32, 96, [32]),
                                                 (64, 64, 128, [64])]),
@@ -292,7 +356,8 @@ class HalftoneAnalyze(unittest.TestCase):
                    ("gradient", "F32", [64], [1e-9 * 1.2 ** i for i in range(64)])]
         for command, expected in shown:
             with self.file(tensors) as path:
-                output = self.output(*shlex.split(command.replace("model.safetensors", path)))
+                files = {"model.safetensors": path, "run.jsonl": str(RECORD)}
+                output = self.output(*(files.get(word, word) for word in shlex.split(command)))
             # A document may leave out the rest of a long output.
             begin, cut, _ = expected.partition("...\n")
             if " #" not in begin:
@@ -316,7 +381,8 @@ class HalftoneAnalyze(unittest.TestCase):
                  "--dtype fp64: expected one of fp32": ["shapes", "1", "1", "1", "--dtype=fp64"],
                  "--device v101: expected one of this, v100": ["advice", "--device", "v101"],
                  "no option --dtype": ["advice", "--dtype", "fp16"],
-                 "FILE is missing": ["file", "--json"], "FILE b: expected one file": ["file", "a", "b"],
+                 "FILE is missing": ["file", "--json"], "--scale 0: expected 2^-62 to 2^62": ["log", "a", "--scale=0"],
+                 "no option --scale": ["file", "a", "--scale=2"], "FILE b: expected one file": ["file", "a", "b"],
                  "FILE is an empty text": ["file", ""], "no option --value ": ["file", "a", "--value ", "1"],
                  "--format fp17: expected one of fp64": ["file", "a", "--format", "fp17"],
                  "--tensor needs a value": ["file", "a", "--tensor"], "--json takes no value": ["formats", "--json=1"],

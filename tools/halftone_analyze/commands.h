@@ -13,6 +13,8 @@ std::string formats(const Options& options);
 std::string sum(const Options& options);
 // The tensors of a safetensors file, and what formats do to them.
 std::string file(const Options& options);
+// The record of a run: what to look at, and what other formats and scales would lose.
+std::string log(const Options& options);
 // How fast a product is, and those of aligned sizes.
 std::string shapes(const Options& options);
 // Formats and recipes by hardware, and what this machine measures.

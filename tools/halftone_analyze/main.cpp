@@ -15,6 +15,8 @@ std::string run(const Options& options) {
       return sum(options);
     case Command::kFile:
       return file(options);
+    case Command::kLog:
+      return log(options);
     case Command::kShapes:
       return shapes(options);
     case Command::kAdvice:

@@ -25,12 +25,12 @@ struct NamedCommand {
   std::string_view name;
   Command command;
 };
-constexpr NamedCommand kCommands[] = {{"formats", Command::kFormats},
-                                      {"sum", Command::kSum},
-                                      {"file", Command::kFile},
-                                      {"shapes", Command::kShapes},
-                                      {"advice", Command::kAdvice}};
+constexpr NamedCommand kCommands[] = {{"formats", Command::kFormats}, {"sum", Command::kSum},
+                                      {"file", Command::kFile},       {"log", Command::kLog},
+                                      {"shapes", Command::kShapes},   {"advice", Command::kAdvice}};
 constexpr int64_t kMostElements = 1'000'000'000;
+constexpr double kLeastScale = 0x1p-62;
+constexpr double kLargestScale = 0x1p62;
 constexpr const char* kSizes[] = {"M", "N", "K"};
 constexpr int64_t kLargestSize = 1 << 16;
 constexpr int64_t kLargestMatrix = 1 << 26;
@@ -49,7 +49,7 @@ class Parser {
     take_command();
     while (argv_ != end_) take_argument();
     if (options_.command == Command::kSum) finish_sum();
-    if (options_.command == Command::kFile) finish_file();
+    if (options_.command == Command::kFile || options_.command == Command::kLog) finish_file();
     if (options_.command == Command::kShapes) finish_shapes();
     return options_;
   }
@@ -96,6 +96,8 @@ class Parser {
         return take_of_sum(flag);
       case Command::kFile:
         return take_of_file(flag);
+      case Command::kLog:
+        return take_of_log(flag);
       case Command::kShapes:
         return take_of_shapes(flag);
       case Command::kAdvice:
@@ -111,7 +113,7 @@ class Parser {
   }
 
   void take_operand() {
-    if (options_.command == Command::kFile) return take_file();
+    if (options_.command == Command::kFile || options_.command == Command::kLog) return take_file();
     if (options_.command == Command::kShapes) return take_size();
     refuse("the argument " + std::string(text_) + " is not an option");
   }
@@ -162,6 +164,15 @@ class Parser {
     } else {
       return false;
     }
+    return true;
+  }
+
+  bool take_of_log(std::string_view flag) {
+    if (flag != "--scale") return take_of_file(flag);
+    const std::string_view text = value();
+    const double scale = finite_number(flag, text);
+    if (scale < kLeastScale || scale > kLargestScale) refuse(flag, text, "2^-62 to 2^62");
+    options_.scales.push_back(scale);
     return true;
   }
 

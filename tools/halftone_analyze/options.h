@@ -11,7 +11,7 @@
 
 namespace halftone_analyze {
 
-enum class Command { kFormats, kSum, kFile, kShapes, kAdvice };
+enum class Command { kFormats, kSum, kFile, kLog, kShapes, kAdvice };
 
 struct NamedFormat {
   std::string_view name;
@@ -35,10 +35,11 @@ struct Options {
   const NamedMethod* method = nullptr;
   double value = 0;
   int64_t count = 0;
-  // For kFile alone.
+  // For kFile and kLog.
   std::string path;
   std::string pattern = "*";  // of names, as a shell has them for files
   std::vector<const NamedFormat*> formats;
+  std::vector<double> scales;  // for kLog alone; empty: the one of the record
   // For kShapes alone.
   std::vector<int64_t> sizes;  // M, N, K
   const NamedDtype* dtype = nullptr;

@@ -1,7 +1,7 @@
 /** @file
- * What another format, scale or recipe would do to a tensor, from its histogram alone: no training again, and no
- * tensor. Histograms come from htone_histogram_of, or from the record of a run, which the program halftone-analyze
- * reads.
+ * Predictions of what another format, scale or recipe would do to a tensor, from its histogram alone: without training
+ * again, and without the tensor. Histograms come from htone_histogram_of, or from the record of a run, which the
+ * program halftone-analyze reads.
  *
  * A histogram has the number of elements in each octave, the largest and the least. Shares of elements below or above
  * powers of two are therefore exact. Within an octave the density of the magnitudes is taken to be a power of them that

@@ -36,7 +36,7 @@ double mass(double slope, double width) {
   return std::fabs(slope * width) < 1e-9 ? width : std::expm1(slope * width * std::log(2)) / (slope * std::log(2));
 }
 
-// Where the integral of 2^(slope * t) from 0 has a share of that to `width`.
+// Returns the end of the integral of 2^(slope * t) from 0 that has a share of the one to `width`.
 double place_of(double share, double slope, double width) {
   if (std::fabs(slope * width) < 1e-9) return share * width;
   return std::log1p(share * std::expm1(slope * width * std::log(2))) / (slope * std::log(2));

@@ -4,9 +4,9 @@
 // A summary has the number of elements in each octave, the largest and the least. Within an octave the density is taken
 // to be a power of the magnitude: m^(s-1), so that 1 is a uniform density and 0 one that is uniform in the logarithm.
 // In the lower half of the octave (by the logarithm) s leads to the mean density of the octave below, in the upper half
-// to that of the octave above. Measured on tails of 1,000,000 numbers of seven distributions, from normal to Cauchy's,
-// this is 1.8 % off in the mean; a uniform density is 49 % off, one that is uniform in the logarithm 38 %. Shares of
-// whole octaves are exact.
+// to that of the octave above. For 1,000,000 numbers of seven distributions, from uniform over normal to Cauchy's,
+// shares of 0.05 % to a half below or above a magnitude are 1.8 % off in the mean; they are 51 % off with a uniform
+// density, and 40 % with one that is uniform in the logarithm. Shares of whole octaves are exact.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Predicts what a rounding would do to a tensor of which only the summary is known: arithmetic on the host, in some
+// Predicts what a rounding would do to a tensor of which only the summary is known: arithmetic on the CPU, in some
 // milliseconds whatever the size of the tensor. Pure functions, safe from any thread.
 //
 // Numbers that follow the distribution of magnitudes.h are rounded, 1024 for each octave with elements; each stands for

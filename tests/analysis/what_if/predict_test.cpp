@@ -126,7 +126,7 @@ TEST(PredictRounding, OfNormalNumbersHasTheFormatsNoise) {
   EXPECT_NEAR(noise(NumberFormat::kE5M2), 25.54, 0.1);
 }
 
-// Where thresholds are powers of two, no share depends on the density within an octave.
+// No share of a threshold that is a power of two depends on the density within an octave.
 TEST(PredictRounding, IsExactWhereOctavesBegin) {
   std::vector<double> values;
   for (int e = -40; e < 20; ++e) {

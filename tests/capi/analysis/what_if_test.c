@@ -1,4 +1,4 @@
-/* What other formats, scales and recipes would lose, predicted from histograms: for gradients of a small GPT against
+/* Predictions from histograms of what other formats, scales and recipes lose: for gradients of a small GPT against
  * their roundings, against steps that store them in FP16, and against scaled codes. tests/analysis/what_if has numbers
  * from distributions and every rounding. */
 #include <halftone/halftone.h>
@@ -57,7 +57,7 @@ typedef struct Gradients {
   htone_histogram histograms[kMostTensors];
 } Gradients;
 
-/* Of the step after 40 steps in FP32. */
+/* The gradients of the step after 40 steps in FP32. */
 static void record_gradients(htone_module* gpt, Gradients* recorded) {
   train(gpt, 40);
   backward(loss_of(gpt, 40));
