@@ -89,7 +89,7 @@ typedef struct htone_grad_scaler_options {
   int32_t fp32_factors; /**< not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
                          * default 0: they are doubles, and the product is rounded to FP32 */
   int32_t histogram_trend; /**< not 0: with a histogram, the scale follows the trend of the gradients; default 0 */
-  uint32_t reserved2;      /**< 0 */
+  uint32_t reserved_field; /**< 0 */
 } htone_grad_scaler_options;
 
 /** The defaults, to initialize a htone_grad_scaler_options where it is declared. */

@@ -118,7 +118,7 @@ class Writer:
         self.line("larger.tail[3] = 1;")
         self.refuse(parameter, index, "larger options that add a field", "UNSUPPORTED", "&larger.known")
         for member_name in self.structures[structure]:
-            if member_name in ("struct_size", "reserved"):
+            if member_name in ("struct_size", "reserved", "reserved_field"):
                 continue
             if (structure, member_name) not in tables.FIELDS:
                 raise GeneratorError(f"the table has no values for {structure}.{member_name}")
