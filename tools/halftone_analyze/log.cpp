@@ -15,7 +15,7 @@ namespace {
 constexpr double kMuch = 0.01;     // shares above it are named
 constexpr size_t kMostNamed = 10;  // of each kind
 
-// What a format would lose of a tensor under a scale.
+// The losses of a tensor in a format, under a scale.
 struct Prediction {
   const NamedFormat* format;
   double scale;

@@ -214,6 +214,7 @@ using Scaled = Handle<htone_scaled>;                  /**< scaled.h */
 using Schedule = Handle<htone_schedule>;              /**< schedule.h */
 using ScopeStack = Handle<htone_scope_stack>;          /**< scope_stack.h */
 using StateDict = Handle<htone_state_dict>;           /**< state_dict.h */
+using Statistics = Handle<htone_statistics>;          /**< statistics.h */
 using Trainer = Handle<htone_trainer>;                /**< trainer.h */
 using Scope = UniqueHandle<htone_scope>;              /**< scope.h; ends on the thread that began it */
 

@@ -32,6 +32,7 @@ inline htone_status retain(htone_sampler* object) { return htone_sampler_retain(
 inline htone_status retain(htone_scaled* object) { return htone_scaled_retain(object); }
 inline htone_status retain(htone_schedule* object) { return htone_schedule_retain(object); }
 inline htone_status retain(htone_state_dict* object) { return htone_state_dict_retain(object); }
+inline htone_status retain(htone_statistics* object) { return htone_statistics_retain(object); }
 inline htone_status retain(htone_tensor* object) { return htone_tensor_retain(object); }
 inline htone_status retain(htone_trainer* object) { return htone_trainer_retain(object); }
 
@@ -55,6 +56,7 @@ inline htone_status release(htone_scaled* object) { return htone_scaled_release(
 inline htone_status release(htone_schedule* object) { return htone_schedule_release(object); }
 inline htone_status release(htone_scope* object) { return htone_scope_end_later(object); }
 inline htone_status release(htone_state_dict* object) { return htone_state_dict_release(object); }
+inline htone_status release(htone_statistics* object) { return htone_statistics_release(object); }
 inline htone_status release(htone_tensor* object) { return htone_tensor_release(object); }
 inline htone_status release(htone_trainer* object) { return htone_trainer_release(object); }
 // clang-format on
