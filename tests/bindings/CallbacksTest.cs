@@ -101,6 +101,24 @@ sealed class CallbacksTest : Callbacks {
     Suite.Equal(statistics.Summary().Spikes, 2);
   }
 
+  /// <summary>Trains for two steps.</summary>
+  static void Train(TrainerStepFunction callback) {
+    var model = Module.Linear(device, 2, 1);
+    var sampler = new Sampler(new SamplerOptions {Count = 4, BatchSize = 2});
+    var trainer = new Trainer(model, new Batches(sampler, Tensor.Ones(device, Dtype.F32, 4, 2)));
+    trainer.SetCallback(callback);
+    while (trainer.Next() != TrainerPhase.Done) {
+      using (trainer.Turn()) trainer.TakeLoss(model.Forward(trainer.Tensor(0)).Mean());
+    }
+  }
+
+  static void ATrainerCallsAfterEachStep() {
+    var seen = new List<long>();
+    Train(step => seen.Add(step));
+    Suite.Check(seen.SequenceEqual(new long[] {1, 2}), string.Join(",", seen));
+    Arrives(() => Train(step => Wall<int>()));
+  }
+
   static void AReductionAveragesABucket() {
     var layer = Module.Linear(device, 2, 1, new LinearOptions {Bias = false});
     using (var replicated = new DistributedDataParallel(layer, new Group(device, "single"))) {
@@ -218,6 +236,7 @@ sealed class CallbacksTest : Callbacks {
     suite.Test("NoFunctionIsRefused", NoFunctionIsRefused);
     suite.Test("SchedulesAreFunctionsOfTheStep", SchedulesAreFunctionsOfTheStep);
     suite.Test("SpikesHaveAStepAndAName", SpikesHaveAStepAndAName);
+    suite.Test("ATrainerCallsAfterEachStep", ATrainerCallsAfterEachStep);
     suite.Test("AReductionAveragesABucket", AReductionAveragesABucket);
     suite.Test("TheLogGoesToAFunction", TheLogGoesToAFunction);
     suite.Test("ExceptionsOfThreadsAreKeptApart", ExceptionsOfThreadsAreKeptApart);

@@ -8,15 +8,19 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.halftone.AdamwOptions;
+import org.halftone.Batches;
+import org.halftone.Block;
 import org.halftone.Checkpoint;
 import org.halftone.Context;
 import org.halftone.DistributedDataParallel;
+import org.halftone.Dtype;
 import org.halftone.Group;
 import org.halftone.Halftone;
 import org.halftone.Hook;
 import org.halftone.LinearOptions;
-import org.halftone.Block;
 import org.halftone.Optimizer;
+import org.halftone.Sampler;
+import org.halftone.SamplerOptions;
 import org.halftone.Schedule;
 import org.halftone.Scope;
 import org.halftone.ShapeMismatchException;
@@ -24,6 +28,9 @@ import org.halftone.StateDict;
 import org.halftone.Statistics;
 import org.halftone.Status;
 import org.halftone.Tensor;
+import org.halftone.Trainer;
+import org.halftone.TrainerPhase;
+import org.halftone.TrainerStepFunction;
 
 /** Hooks, schedules, reductions, spikes and the log, which are functions of Java, and what these throw. Run by CTest. */
 public final class CallbacksTest extends Callbacks {
@@ -156,6 +163,26 @@ public final class CallbacksTest extends Callbacks {
     Suite.equal(statistics.summary().spikes, 2L);
   }
 
+  /** Trains for two steps. */
+  private static void train(TrainerStepFunction callback) {
+    Block model = Block.linear(device, 2, 1);
+    Sampler sampler = new Sampler(new SamplerOptions().count(4).batchSize(2));
+    Trainer trainer = new Trainer(model, new Batches(sampler, Tensor.ones(device, Dtype.F32, 4, 2)), null);
+    trainer.setCallback(callback);
+    while (trainer.next() != TrainerPhase.DONE) {
+      try (Scope turn = trainer.turn()) {
+        trainer.takeLoss(model.forward(trainer.tensor(0)).mean());
+      }
+    }
+  }
+
+  private static void aTrainerCallsAfterEachStep() throws Exception {
+    List<Long> seen = new ArrayList<>();
+    train(seen::add);
+    Suite.equal(seen, List.of(1L, 2L));
+    arrives(() -> train(step -> wall()));
+  }
+
   private static void aReductionAveragesABucket() throws Exception {
     Block layer = Block.linear(device, 2, 1, new LinearOptions().bias(false));
     Group group = new Group(device, "single");
@@ -271,6 +298,7 @@ public final class CallbacksTest extends Callbacks {
     suite.test("noFunctionIsRefused", CallbacksTest::noFunctionIsRefused);
     suite.test("schedulesAreFunctionsOfTheStep", CallbacksTest::schedulesAreFunctionsOfTheStep);
     suite.test("spikesHaveAStepAndAName", CallbacksTest::spikesHaveAStepAndAName);
+    suite.test("aTrainerCallsAfterEachStep", CallbacksTest::aTrainerCallsAfterEachStep);
     suite.test("aReductionAveragesABucket", CallbacksTest::aReductionAveragesABucket);
     suite.test("theLogGoesToAFunction", CallbacksTest::theLogGoesToAFunction);
     suite.test("exceptionsOfThreadsAreKeptApart", CallbacksTest::exceptionsOfThreadsAreKeptApart);
