@@ -38,8 +38,8 @@
  * The weights are bitwise those of a loop that makes the same calls itself: zero_grad; for each batch of a step
  * forward, the loss times 1 / accumulate, htone_grad_scaler_scale, backward; then unscale and clip_grad_norm if
  * max_grad_norm is set, htone_grad_scaler_step, htone_grad_scaler_update. The program can use every object of the
- * trainer, or replace it before the first batch (trainer_parts.h). The trainer's own optimizer is AdamW. It skips a step
- * with a gradient that is not finite, in every precision.
+ * trainer, or replace it before the first batch (trainer_parts.h). The trainer's own optimizer is AdamW. It skips a
+ * step with a gradient that is not finite, in every precision.
  *
  * Errors. If a call fails before the weights of a step have changed, such as a forward that Ctrl-C ends (interrupt.h),
  * htone_trainer_restart_step goes back to the end of the step before: position in the data, random numbers, loss scale
