@@ -15,7 +15,7 @@ namespace {
 constexpr double kMuch = 0.01;     // shares above it are named
 constexpr size_t kMostNamed = 10;  // of each kind
 
-// The losses of a tensor in a format, under a scale.
+// A format under a scale, and what it would lose of a tensor.
 struct Prediction {
   const NamedFormat* format;
   double scale;

@@ -47,7 +47,7 @@ struct SkippedStep {
   std::string tensor;  // empty: not known
 };
 
-// A fault of a tensor, and the step in which it was first seen.
+// The first sample in which a tensor was what it should not be.
 struct Finding {
   std::string tensor;  // its kind and name
   int64_t step = 0;
