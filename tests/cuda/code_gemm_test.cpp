@@ -43,12 +43,13 @@ class CodeGemmOnCuda : public RoomTest {
   Floats multiply(const CodeMatrix& a, const CodeMatrix& b, const GemmArgs& args, float before = 0) {
     return multiply_in(context(), a, b, args, before);
   }
-  // Half the product of codes, with the ends that `args` names by memory of the caller.
-  static Floats multiply_in(Context& of, const CodeMatrix& a, const CodeMatrix& b, GemmArgs args, float before = 0) {
+  // The product of codes and a factor, with the ends that `args` names by memory of the caller. A factor of 1 is not
+  // given to the kernel.
+  static Floats multiply_in(Context& of, const CodeMatrix& a, const CodeMatrix& b, GemmArgs args, float before = 0,
+                            float factor = 0.5) {
     DeviceCopies copies(*cuda_device(of).device);
     const int64_t m = a.rows().shape[0], n = b.rows().shape[0];
     Floats c(static_cast<size_t>(m * n), before);
-    const float half = 0.5;
     const auto lent = [&](const CodeMatrix& matrix, View view) {
       view.data = copies.lend(const_cast<uint8_t*>(matrix.code_bytes().data()), matrix.code_bytes().size());
       return view;
@@ -61,7 +62,7 @@ class CodeGemmOnCuda : public RoomTest {
     args.b = lent(b, b.columns());
     args.a_blocks = lent_scales(a, a.row_scales());
     args.b_blocks = lent_scales(b, b.column_scales());
-    args.scales.a = copies.lend(&half, 1);
+    if (factor != 1) args.scales.a = copies.lend(&factor, 1);
     args.c = {copies.send(c.data(), c.size()), DType::kF32, {m, n}, {n, 1}};
     if (args.bias.data != nullptr) args.bias.data = copies.lend(static_cast<float*>(args.bias.data), n);
     if (args.residual.data != nullptr) args.residual.data = copies.lend(static_cast<float*>(args.residual.data), m * n);
@@ -85,7 +86,8 @@ class CodeGemmOnCuda : public RoomTest {
 
   // Sums of k products in FP32 have at most 2 k roundings; finish(sum, i) is the value of element i.
   template <class F>
-  static void expect_products(const CodeMatrix& a, const CodeMatrix& b, const Floats& got, F&& finish) {
+  static void expect_products(const CodeMatrix& a, const CodeMatrix& b, const Floats& got, F&& finish,
+                              double factor = 0.5) {
     const Floats left = a.values(), right = b.values();
     const auto k = static_cast<size_t>(a.rows().shape[1]), n = static_cast<size_t>(b.rows().shape[0]);
     for (size_t i = 0; i < got.size(); ++i) {
@@ -96,7 +98,7 @@ class CodeGemmOnCuda : public RoomTest {
         magnitude += std::fabs(product);
       }
       const double bound = 2 * static_cast<double>(k + 8) * 0x1p-24 * (magnitude + 16);
-      ASSERT_NEAR(got[i], finish(0.5 * sum, i), bound) << i;
+      ASSERT_NEAR(got[i], finish(factor * sum, i), bound) << i;
     }
   }
 };
@@ -134,6 +136,22 @@ TEST_F(CodeGemmOnCuda, CublasLtMultipliesBlocksWhereTheGpuHasTheirMode) {
       expect_products(a, b, multiply_in(*machine, a, b, {}), [](double sum, size_t) { return sum; });
       EXPECT_EQ(block_products() - before, has_mode(major, kLayouts[of_a], kLayouts[of_b]) ? 1 : 0);
     }
+  }
+}
+
+TEST_F(CodeGemmOnCuda, CublasLtMultipliesScalesOfLinesWhereTheGpuHasTheirMode) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated runtime describes another machine";
+  const CodeMatrix a(kLayouts[0], 16, 160, CodeOrder::kDepth, 1), b(kLayouts[0], 144, 160, CodeOrder::kDepth, 2);
+  for (const int32_t major : {8, 9, 10}) {
+    set_capability(major);
+    const Ref<Context> machine = make_ref<Context>(options());
+    const int64_t before = block_products();
+    expect_products(
+        a, b, multiply_in(*machine, a, b, {}, 0, 1), [](double sum, size_t) { return sum; }, 1);
+    EXPECT_EQ(block_products() - before, major >= 9 ? 1 : 0) << major;
+    // A factor of the whole tensor is multiplied by the kernel that finishes sums.
+    expect_products(a, b, multiply_in(*machine, a, b, {}), [](double sum, size_t) { return sum; });
+    EXPECT_EQ(block_products() - before, major >= 9 ? 1 : 0) << major;
   }
 }
 

@@ -32,7 +32,8 @@ struct Parts {
 
 ScaleOrder scale_order_of_a(const GemmArgs& args) { return scale_order(args.a, code_scales_of_a(args), 0); }
 ScaleOrder scale_order_of_b(const GemmArgs& args) { return scale_order(args.b, code_scales_of_b(args), 1); }
-bool has_modes(const Fp8Plan& plan) { return plan.problem.mode_of_a != 0; }
+bool has_block_scales(const Fp8Plan& plan) { return plan.writes_sums && plan.problem.mode_of_a != 0; }
+bool has_line_scales(const Fp8Plan& plan) { return !plan.writes_sums && plan.problem.mode_of_a != 0; }
 
 size_t bytes_of(const View& view) { return rounded_up(static_cast<size_t>(view.numel()) * size_of(view.dtype)); }
 
@@ -42,8 +43,8 @@ Parts parts_of(const GemmArgs& args, const Fp8Plan& plan, const LtChoice& choice
   parts.a = parts.sums + (plan.writes_sums ? bytes_of(sums_view(args, nullptr)) : 0);
   parts.b = parts.a + (plan.packs_a ? bytes_of(plan.a) : 0);
   parts.scales_a = parts.b + (plan.packs_b ? bytes_of(plan.b) : 0);
-  parts.scales_b = parts.scales_a + (has_modes(plan) ? rounded_up(scale_order_of_a(args).bytes()) : 0);
-  parts.end = parts.scales_b + (has_modes(plan) ? rounded_up(scale_order_of_b(args).bytes()) : 0);
+  parts.scales_b = parts.scales_a + (has_block_scales(plan) ? rounded_up(scale_order_of_a(args).bytes()) : 0);
+  parts.end = parts.scales_b + (has_block_scales(plan) ? rounded_up(scale_order_of_b(args).bytes()) : 0);
   return parts;
 }
 
@@ -111,7 +112,7 @@ class LtProduct {
     if (plan_.packs_b) {
       if (Status status = pack(stream_, args_.b, code_scales_of_b(args_), plan_.b); !status.ok()) return status;
     }
-    if (!has_modes(plan_)) return {};
+    if (!has_block_scales(plan_)) return {};
     const Status status = arrange_scales(stream_, scale_order_of_a(args_), workspace_ + parts_.scales_a);
     return status.ok() ? arrange_scales(stream_, scale_order_of_b(args_), workspace_ + parts_.scales_b) : status;
   }
@@ -120,7 +121,7 @@ class LtProduct {
   Status write_sums() noexcept {
     auto* sums = static_cast<float*>(static_cast<void*>(workspace_ + parts_.sums));
     LtPointers pointers = {.a = plan_.a.data, .b = plan_.b.data, .c = sums, .d = sums};
-    if (has_modes(plan_)) {
+    if (has_block_scales(plan_)) {
       pointers.scale_a = workspace_ + parts_.scales_a;
       pointers.scale_b = workspace_ + parts_.scales_b;
     }
@@ -139,8 +140,8 @@ class LtProduct {
                                  .c = args_.c.data,
                                  .d = args_.c.data,
                                  .bias = args_.bias.data,
-                                 .scale_a = args_.scales.a,
-                                 .scale_b = args_.scales.b,
+                                 .scale_a = has_line_scales(plan_) ? args_.a_blocks.data : args_.scales.a,
+                                 .scale_b = has_line_scales(plan_) ? args_.b_blocks.data : args_.scales.b,
                                  .result_scale = factor,
                                  .amax = args_.scales.amax};
     return multiply_lt(stream_, plan_.problem, pointers, choice_, workspace_);
@@ -163,7 +164,8 @@ GemmSchedule schedule_fp8(Stream& stream, const GemmArgs& args) noexcept {
   // Products of codes have conditions on sizes and layouts, which differ by device. Else the codes are widened to BF16,
   // and where cuBLASLt has no algorithm for these either, or BF16 does not hold the values, a kernel of this library
   // multiplies.
-  if (!choose(stream, args, Fp8Way::kBlocks, &choices, &schedule) &&
+  if (!choose(stream, args, Fp8Way::kLines, &choices, &schedule) &&
+      !choose(stream, args, Fp8Way::kBlocks, &choices, &schedule) &&
       !choose(stream, args, Fp8Way::kBytes, &choices, &schedule)) {
     advise(args, device_of(stream).capability);
     choose(stream, args, Fp8Way::kWidened, &choices, &schedule);

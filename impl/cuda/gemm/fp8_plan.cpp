@@ -131,6 +131,24 @@ Fp8Plan plan_blocks(const GemmArgs& args, int capability) {
   return plan;
 }
 
+// Each operand has a scale for each line, in a dense vector, and no factor of the whole tensor.
+bool has_line_scales(const GemmArgs& args) {
+  return scales_sums_of_a(args) && scales_sums_of_b(args) && args.a_blocks.rows == 1 && args.b_blocks.columns == 1 &&
+         args.a_blocks.strides[0] == 1 && args.b_blocks.strides[1] == 1 && args.scales.a == nullptr &&
+         args.scales.b == nullptr;
+}
+
+// Only where cuBLASLt writes c: a kernel that finishes sums can multiply by the scales, too.
+Fp8Plan plan_lines(const GemmArgs& args, int capability) {
+  if (!has_line_scales(args) || size_of(args.c.dtype) == 1) return {};
+  GemmArgs unscaled = args;
+  unscaled.a_blocks = unscaled.b_blocks = {};
+  Fp8Plan plan = plan_bytes(unscaled, capability);
+  if (plan.writes_sums) return {};
+  plan.problem.mode_of_a = plan.problem.mode_of_b = static_cast<int32_t>(ScaleMode::kOuterVector);
+  return plan;
+}
+
 Fp8Plan plan_widened(const GemmArgs& args) {
   Fp8Plan plan;
   if (!fits_bf16(args)) return plan;
@@ -142,6 +160,7 @@ Fp8Plan plan_widened(const GemmArgs& args) {
 }
 
 Fp8Plan plan_of(const GemmArgs& args, Fp8Way way, int capability) {
+  if (way == Fp8Way::kLines) return plan_lines(args, capability);
   if (way == Fp8Way::kBlocks) return plan_blocks(args, capability);
   return way == Fp8Way::kBytes ? plan_bytes(args, capability) : plan_widened(args);
 }

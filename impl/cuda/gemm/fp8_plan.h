@@ -5,10 +5,10 @@
 
 namespace halftone::cuda {
 
-// kBlocks: cuBLASLt multiplies codes with scales of blocks. kBytes: it multiplies 8-bit floats. kWidened: it multiplies
-// copies in BF16 of the codes times their scales, which it holds exactly. kTiled: a kernel of our own reads the
-// operands where they are.
-enum class Fp8Way : int32_t { kTiled, kWidened, kBytes, kBlocks };
+// kLines: cuBLASLt multiplies 8-bit floats, each line with a scale, and writes c. kBlocks: it multiplies codes with
+// scales of blocks. kBytes: it multiplies 8-bit floats. kWidened: it multiplies copies in BF16 of the codes times their
+// scales, which it holds exactly. kTiled: a kernel of our own reads the operands where they are.
+enum class Fp8Way : int32_t { kTiled, kWidened, kBytes, kBlocks, kLines };
 
 // Operands are packed where the way needs it: copied so that neighbours along k are neighbours in memory, or widened.
 struct Fp8Plan {

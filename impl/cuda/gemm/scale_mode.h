@@ -6,9 +6,16 @@
 
 namespace halftone::cuda {
 
-// Must match cublasLtMatmulMatrixScale_t of CUDA 12.9. A GPU of 9.0 has the modes of 128, those from 10.0 on have the
-// others.
-enum class ScaleMode : int32_t { kTensor = 0, kVector16 = 1, kVector32 = 2, kVector128 = 4, kBlock128 = 5 };
+// Must match cublasLtMatmulMatrixScale_t of CUDA 12.9. GPUs from 9.0 on have kOuterVector, the scale of a whole line;
+// those of 9.0 have the modes of 128, and those from 10.0 on the others.
+enum class ScaleMode : int32_t {
+  kTensor = 0,
+  kVector16 = 1,
+  kVector32 = 2,
+  kOuterVector = 3,
+  kVector128 = 4,
+  kBlock128 = 5
+};
 
 // The mode for an operand whose lines run across `line_dim`; kTensor if there is none.
 inline ScaleMode scale_mode_of(const View& codes, const BlockScales& scales, int line_dim) noexcept {

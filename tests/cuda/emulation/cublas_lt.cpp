@@ -148,8 +148,12 @@ bool has_modes(const LtDescription& of) { return of.mode_a != 0 || of.mode_b != 
 bool has_block_types(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
                      const LtLayout& d) {
   constexpr int kSquare = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-  if (of.scale_a == nullptr || of.scale_b == nullptr || of.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return false;
+  if (of.scale_a == nullptr || of.scale_b == nullptr) return false;
   if (is_byte(d.type) || c.type != d.type || of.has_scale_d || of.has_amax) return false;
+  if (of.mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F && of.mode_b == of.mode_a) {
+    return machine_answers.capability_major >= 9 && is_byte(a.type) && is_byte(b.type);
+  }
+  if (of.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return false;
   if (of.mode_a >= CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F && of.mode_b >= CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F) {
     const bool are_squares = of.mode_a == kSquare && of.mode_b == kSquare;
     return machine_answers.capability_major == 9 && !are_squares && is_byte(a.type) && is_byte(b.type);
@@ -264,6 +268,8 @@ double block_scale(int32_t mode, const void* scales, const LtLayout& layout, int
       return halftone::Float8E4M3{in_tiles(16)};
     case CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0:
       return halftone::ScaleE8M0{in_tiles(32)};
+    case CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F:
+      return floats[line];
     case CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F:
       return floats[depth / 128 * in_fours(layout.columns) + line];
     case CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F:
