@@ -263,6 +263,9 @@ class Report(unittest.TestCase):
         self.assertEqual(names, ["step", "loss", "skipped", "loss", "norm", "rate", "time", "memory", "tensors"])
         self.assertEqual(lines[1].split(), ["step", "300"])
         self.assertIn("forward", done.stdout)
+        path.write_text(run_line("\u00b5" * 200) + "\n", encoding="utf-8")
+        self.assertEqual(self.run_program("--once", path).stdout.splitlines()[0], "\u00b5" * 80)
+        path.write_text(report_records.text(steps=300), encoding="utf-8")
         self.assertRegex(done.stdout, r"parameter blocks\S*: \d+(\.\d+)? % of the updates are lost")
         self.assertIn("\u2581", self.run_program("--once", path, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout)
 

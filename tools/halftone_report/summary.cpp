@@ -124,8 +124,8 @@ std::string cut_lines(std::string_view text, int columns) {
     const size_t end = text.find('\n');
     std::string line(text.substr(0, end));
     while (length_of(line) > static_cast<size_t>(columns)) {
-      do line.pop_back();
-      while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xc0) == 0x80);
+      while ((static_cast<unsigned char>(line.back()) & 0xc0) == 0x80) line.pop_back();
+      line.pop_back();  // the first byte of the character
     }
     result += line + "\n";
     text.remove_prefix(end + 1);

@@ -60,9 +60,10 @@ Panel underflow_panel(const Scene& scene) {
   const std::string chart = sampled_chart(scene, shares,
                                           {"share of gradients that FP16 rounds to 0", Unit::kShare, 10,
                                            "Share of gradients that FP16 rounds to 0, over steps"});
+  const std::string keys = legend({{"line c0", "at the scale in use"}, {"line dots c0", "without a scale"}}, false);
   panel.body =
-      (chart.empty() ? no_chart("FP16 loses no gradient of the samples, with and without a scale.") : chart) +
-      legend({{"line c0", "at the scale in use"}, {"line dots c0", "without a scale"}}, false) +
+      chart.empty() ? no_chart("FP16 loses no gradient of the samples, with and without a scale.") : chart + keys;
+  panel.body +=
       sampled_chart(scene, scales, {"loss scale", Unit::kPower, 2, "Loss scale in use and recommended, over steps"}) +
       legend({{"line c0", "in use"}, {"line dots c0", "recommended: the largest without overflow"}}, false) +
       legend_of_runs(scene, [](const Run& run) { return !tensors_of(run, TensorKind::kGradient).empty(); }) + text +
