@@ -26,7 +26,7 @@ struct Prediction {
 htone_rounding_errors predicted(const TensorLine& tensor, htone_format format, double scale) {
   htone_rounding_errors errors = HTONE_ROUNDING_ERRORS_INIT;
   try {
-    check(htone_predict_rounding(&tensor.histogram, format, nullptr, scale, &errors));
+    check(htone_predict_rounding(&tensor.histogram, format, scale, nullptr, &errors));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error("step " + std::to_string(tensor.step) + ", " + tensor.kind + " " + escaped(tensor.name) +
                              ": " + error.what());

@@ -13,9 +13,9 @@
  * int64_t many = 1000;
  * check(htone_tensor_create_full(device, HTONE_F32, 1, &many, 1e-8, &x));
  * check(htone_histogram_of(x, &histogram));
- * check(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, NULL, 1, &errors));
+ * check(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, 1, NULL, &errors));
  * assert(errors.underflow_share == 1); // all become 0
- * check(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, NULL, 65536, &errors));
+ * check(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, 65536, NULL, &errors));
  * assert(errors.underflow_share == 0);
  * @endcode
  */
@@ -37,8 +37,8 @@ extern "C" {
  * @param[in] histogram counts of at least 0, at most 2^53 in all; `largest` in the last entry of exponents that is not
  *   0 and `least` in the first, or both 0 if there are none.
  * @param[in] format the format.
- * @param[in] options optional; NULL means the defaults: to nearest even, and numbers beyond the largest one saturate.
  * @param[in] scale a normal FP32 above 0.
+ * @param[in] options optional; NULL means the defaults: to nearest even, and numbers beyond the largest one saturate.
  * @param[in,out] out_errors struct_size set by the caller; the other fields are written. `largest`, `rms_error` and
  *   `loss_scale` are of the elements times the scale.
  * @errors INVALID_ARGUMENT (a field of histogram, the format, an option, scale), UNSUPPORTED (structures of a newer
@@ -47,9 +47,8 @@ extern "C" {
  *   divided by the scale, is a power of two, the share is exact.
  * @since 0.1
  */
-HTONE_API htone_status htone_predict_rounding(const htone_histogram* histogram, htone_format format,
-                                              const htone_round_options* options, double scale,
-                                              htone_rounding_errors* out_errors);
+HTONE_API htone_status htone_predict_rounding(const htone_histogram* histogram, htone_format format, double scale,
+                                              const htone_round_options* options, htone_rounding_errors* out_errors);
 
 /** Predicts the errors of the codes and scales that htone_scaled_create would make of the elements: those of FP8,
  * block, MX and NV recipes. The scale of a block follows from its largest element. A histogram does not have the

@@ -21,6 +21,14 @@ double checked_scale(double scale) {
   fail(Code::kInvalidArgument, "scale", "scale=%g, expected a normal FP32 above 0", scale);
 }
 
+struct RoundingOf {
+  FormatRounding rounding;
+  double scale;
+};
+RoundingOf rounding_of(htone_format format, double scale, const htone_round_options* options) {
+  return {format_rounding(format, options), checked_scale(scale)};
+}
+
 analysis::ScaledRounding scaled_rounding(const htone_scaled_options* options) {
   const auto given = options_or_default(options, htone_scaled_options(HTONE_SCALED_OPTIONS_INIT));
   if (given.reserved != 0) {
@@ -39,21 +47,19 @@ analysis::ScaledRounding scaled_rounding(const htone_scaled_options* options) {
           .stochastic = given.stochastic != 0};
 }
 
-htone_rounding_errors rounding(const CheckedHistogram& histogram, const FormatRounding& rule, double scale) {
-  return errors_of(analysis::predict_rounding(histogram.summary, histogram.dtype, rule, scale));
-}
-
 htone_rounding_errors scaled(const CheckedHistogram& histogram, const analysis::ScaledRounding& rule) {
   return errors_of(analysis::predict_scaled(histogram.summary, histogram.dtype, rule));
 }
 
 }  // namespace
 
-htone_status htone_predict_rounding(const htone_histogram* histogram, htone_format format,
-                                    const htone_round_options* options, double scale,
-                                    htone_rounding_errors* out_errors) {
-  return Pure(rounding, as<checked_histogram>(histogram), as<format_rounding>(format, options),
-              as<checked_scale>(scale), structure(out_errors));
+htone_status htone_predict_rounding(const htone_histogram* histogram, htone_format format, double scale,
+                                    const htone_round_options* options, htone_rounding_errors* out_errors) {
+  const auto predict = [](const CheckedHistogram& counts, const RoundingOf& rule) {
+    return errors_of(analysis::predict_rounding(counts.summary, counts.dtype, rule.rounding, rule.scale));
+  };
+  return Pure(predict, as<checked_histogram>(histogram), as<rounding_of>(format, scale, options),
+              structure(out_errors));
 }
 
 htone_status htone_predict_scaled(const htone_histogram* histogram, const htone_scaled_options* options,

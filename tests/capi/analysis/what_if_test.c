@@ -88,7 +88,7 @@ static Losses predicted_losses(const Gradients* recorded, htone_format format, d
   Losses losses = {0, 0, 0, 0, 0};
   for (size_t i = 0; i < recorded->count; ++i) {
     htone_rounding_errors errors = HTONE_ROUNDING_ERRORS_INIT;
-    assert_ok(htone_predict_rounding(&recorded->histograms[i], format, NULL, scale, &errors));
+    assert_ok(htone_predict_rounding(&recorded->histograms[i], format, scale, NULL, &errors));
     add_errors(&losses, &errors);
   }
   return losses;
@@ -277,7 +277,7 @@ static htone_histogram one_number(void) {
 
 static void assert_refused(const htone_histogram* histogram, const char* part) {
   htone_rounding_errors errors = HTONE_ROUNDING_ERRORS_INIT;
-  assert_fails(htone_predict_rounding(histogram, HTONE_FORMAT_F16, NULL, 1, &errors), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_predict_rounding(histogram, HTONE_FORMAT_F16, 1, NULL, &errors), HTONE_ERROR_INVALID_ARGUMENT,
                part);
   assert_fails(htone_predict_scaled(histogram, NULL, &errors), HTONE_ERROR_INVALID_ARGUMENT, part);
   assert_int_equal(errors.nonzero, 0);
@@ -319,7 +319,7 @@ static void wrong_scales_and_layouts_are_refused(void** state) {
   htone_scaled_options options = HTONE_SCALED_OPTIONS_INIT;
   const double scales[] = {0, -1, NAN, INFINITY, 1e-40, 1e39};
   for (size_t i = 0; i < COUNT_OF(scales); ++i) {
-    assert_fails(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, NULL, scales[i], &errors),
+    assert_fails(htone_predict_rounding(&histogram, HTONE_FORMAT_F16, scales[i], NULL, &errors),
                  HTONE_ERROR_INVALID_ARGUMENT, "scale=");
   }
   options.layout = HTONE_SCALE_LAYOUT_ROW;

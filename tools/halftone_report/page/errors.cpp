@@ -75,7 +75,7 @@ std::vector<htone_rounding_errors> predict(const htone_histogram& histogram) {
   std::vector<htone_rounding_errors> errors;
   for (const FormatName& format : kFormats) {
     errors.push_back(HTONE_ROUNDING_ERRORS_INIT);
-    check(htone_predict_rounding(&histogram, format.format, nullptr, 1.0, &errors.back()));
+    check(htone_predict_rounding(&histogram, format.format, 1.0, nullptr, &errors.back()));
   }
   return errors;
 }
