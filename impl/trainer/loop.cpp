@@ -275,7 +275,7 @@ void Loop::take_evaluation_loss(const Tensor& loss) {
   if (objects_.statistics) objects_.statistics->add_event(analysis::evaluation_event(evaluation().loss));
 }
 
-// Without the modes of the caller: his policy is for his operations.
+// Without the modes of the caller, whose policy is for its own operations.
 void Loop::backward(const Tensor& loss) {
   begin_part(analysis::StepPart::kBackward);
   const ScopeGuard modes_return;
