@@ -122,7 +122,8 @@ void Loop::open_record() {
   if (!objects_.statistics) return;
   analysis::Statistics& statistics = *objects_.statistics;
   statistics.set_optimizer(objects_.optimizer, objects_.scaler);
-  statistics.set_step_count(steps_done_);
+  // One of the caller's may write a file already.
+  if (statistics.history().steps() != steps_done_) statistics.set_step_count(steps_done_);
   if (!settings_.log.empty()) statistics.write_to(settings_.log);
 }
 

@@ -153,7 +153,8 @@ HTONE_API htone_status htone_trainer_set_policy(htone_trainer* trainer, htone_au
 HTONE_API htone_status htone_trainer_set_checkpoint(htone_trainer* trainer, htone_checkpoint* checkpoint);
 
 /** Sets the record of the run, in place of one of the trainer's own. The trainer begins and ends its steps and sets its
- * optimizer; options.log becomes its file. With ranks, each rank that has a record writes one.
+ * optimizer; options.log becomes its file. A record that writes a file already fits a run that begins: for one that
+ * resumes, htone_trainer_next fails with STATE. With ranks, each rank that has a record writes one.
  *
  * @param[in] trainer borrowed.
  * @param[in] statistics retained.

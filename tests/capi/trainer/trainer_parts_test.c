@@ -147,15 +147,25 @@ static void a_record_of_the_program_has_the_steps(void** state) {
   htone_trainer_options options = trainer_options("bf16");
   htone_step_record step = HTONE_STEP_RECORD_INIT;
   htone_statistics* statistics;
+  htone_optimizer* optimizer;
+  char path[512];
+  size_t tensors;
   TrainerRun run;
   begin_trainer_run(&run, &options);
+  snprintf(path, sizeof path, "%s/own.jsonl", test_folder());
   assert_ok(htone_statistics_create(run.device, NULL, &statistics));
+  assert_ok(htone_statistics_write_to(statistics, path));
   assert_ok(htone_trainer_set_statistics(run.trainer, statistics));
+  assert_ok(htone_trainer_optimizer(run.trainer, &optimizer));
+  assert_ok(htone_statistics_watch(statistics, run.model, optimizer, NULL));
+  assert_ok(htone_optimizer_release(optimizer));
   turn_trainer_to(&run, INT64_MAX);
   const htone_trainer_progress last = progress_of(&run);
   assert_ok(htone_statistics_step(statistics, kTrainerSteps, &step));
   assert_true(step.loss == last.loss && step.lr == last.lr && step.grad_norm == last.grad_norm);
   assert_true(step.items == 16 && step.outcome == HTONE_RECORDED_STEPPED);
+  assert_ok(htone_statistics_tensor_count(statistics, &tensors));
+  assert_true(tensors > 0);
   assert_ok(htone_statistics_release(statistics));
   end_trainer_run(&run);
 }
