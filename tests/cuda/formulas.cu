@@ -46,6 +46,7 @@
 #include "backend/formula/state_edit.h"
 #include "backend/formula/stochastic_rounding.h"
 #include "backend/formula/tensor_summary.h"
+#include "backend/formula/update_summary.h"
 #include "backend/formula/vector_norm.h"
 #include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
@@ -184,6 +185,7 @@ HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler
   clip_by_norm(1.0, state);
   TensorSummary summary;
   summary.extremes.add(magnitude_of(summary.amax() + summary.amin()));
+  if (update_kind(summary.amax(), summary.amin(), scaler.scale) == kLostUpdate) summary.extremes.add(0);
   if (wants_histogram(ScalerSettings{}, scaler)) update_scale(ScalerSettings{}, scaler, counts);
 }
 
