@@ -17,7 +17,8 @@ constexpr size_t kPart = size_t{1} << 20;
 // Steps that have no number in a column are absent there.
 void append(std::vector<Column>& columns, size_t steps, const std::vector<std::pair<std::string, double>>& values) {
   for (const auto& [name, value] : values) {
-    auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
+    const auto is_named = [&key = name](const Column& one) { return one.name == key; };  // clang 14 captures no binding
+    auto found = std::find_if(columns.begin(), columns.end(), is_named);
     if (found == columns.end()) found = columns.insert(found, {name, {}});
     found->values.resize(steps - 1, kAbsent);
     found->values.push_back(value);
