@@ -213,7 +213,7 @@ void Loop::save() {
   restart_step();
   begin();
   if (!objects_.checkpoint) fail(Code::kState, "trainer", "trainer has no checkpoint: options.checkpoint is NULL");
-  save_now();
+  if (saved_step_ != steps_done_) save_now();
 }
 
 void Loop::save_now() {
@@ -223,7 +223,7 @@ void Loop::save_now() {
   saved_step_ = steps_done_;
   if (!objects_.statistics) return;
   objects_.statistics->add_event(analysis::checkpoint_event());
-  objects_.statistics->flush();
+  objects_.statistics->sync();  // a flush would end the samples that wait for another step
 }
 
 // Gradients of the step go first: the scaler accepts no state while an optimizer waits for its step.

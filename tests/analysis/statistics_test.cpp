@@ -227,6 +227,7 @@ TEST_F(StatisticsTest, WatchersAreToldOfStepsAndTheirTensorsAreKept) {
     take_step(*statistics, 2);
     EXPECT_EQ(statistics->history().tensor_count(), 1u);
     EXPECT_EQ(statistics->history().tensor(0)->step, 1);
+    statistics->sync();
     EXPECT_EQ(kinds(), "run step step tensor");
     statistics->flush();
     EXPECT_EQ(kinds(2), "step tensor");

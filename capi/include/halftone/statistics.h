@@ -128,6 +128,8 @@ HTONE_API htone_status htone_statistics_set_step_count(htone_statistics* statist
  * process may read them, and that a process which is killed loses none; htone_statistics_flush brings them to the disk.
  * If the step count is 0, a record that is there is replaced. Otherwise its lines of later steps are removed, and an
  * incomplete last line. A file that is no record is left alone. Links are replaced, and FIFOs and devices refused.
+ * The file belongs to one record: if another one begins at the path, or the file is deleted, later lines of this one
+ * are lost without an error.
  *
  * @param[in] statistics borrowed. A file that it writes already is completed first.
  * @param[in] path zero-terminated; opened by the file functions of the device's context.
@@ -138,7 +140,8 @@ HTONE_API htone_status htone_statistics_set_step_count(htone_statistics* statist
 HTONE_API htone_status htone_statistics_write_to(htone_statistics* statistics, const char* path);
 
 /** Completes the file: waits for statistics of tensors that the device still computes, and until all lines are on the
- * disk. Does nothing without a file.
+ * disk. A sample that waits for the next step, to estimate noise (monitor.h), ends without it. Without a file only the
+ * statistics in memory are completed.
  *
  * @param[in] statistics borrowed.
  * @errors INVALID_HANDLE, IO, DEVICE, OUT_OF_MEMORY.

@@ -97,7 +97,8 @@ typedef struct htone_trainer_options {
   int64_t steps;            /**< of the run, with those before a resume; default 0: as many as `epochs` has */
   int64_t epochs;           /**< passes over the data, if steps is 0; default 1, at least 1 */
   double lr;                /**< learning rate; default 1e-3; finite in FP32, at least 0 */
-  int64_t warmup_steps;     /**< in which the learning rate rises linearly; below steps; default 0 */
+  int64_t warmup_steps;     /**< in which the learning rate rises linearly, from lr / (warmup_steps + 1); below steps;
+                                 default 0 */
   double max_grad_norm;     /**< bound on the norm of all gradients together; default 0: none */
   int64_t accumulate;       /**< batches whose gradients make one step; at least 1; default 1 */
   int64_t evaluate_every;   /**< steps from one evaluation to the next; default 0: after the last step alone */
@@ -200,7 +201,7 @@ HTONE_API htone_status htone_trainer_turn_begin(htone_trainer* trainer, htone_sc
  *   by `accumulate`.
  * @errors INVALID_HANDLE, STATE (no batch waits for its loss, or the loss was not recorded), SHAPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY, the errors of backward and of the optimizer's step, those of the group, CALLBACK (of the progress
- *   callback; the step is done).
+ *   callback; the step is done), IO (the record cannot be written; the step is done, and the lines are tried again).
  * @since 0.1
  */
 HTONE_API htone_status htone_trainer_take_loss(htone_trainer* trainer, htone_tensor* loss);
@@ -215,8 +216,9 @@ HTONE_API htone_status htone_trainer_take_loss(htone_trainer* trainer, htone_ten
  */
 HTONE_API htone_status htone_trainer_restart_step(htone_trainer* trainer);
 
-/** Saves a checkpoint of the state at the end of the last whole step, after htone_trainer_restart_step: for a program
- * that ends early. The parts are "model", "optimizer", "scaler", "sampler", and with evaluations "trainer".
+/** Saves a checkpoint of the state at the end of the last whole step, unless there is one, after
+ * htone_trainer_restart_step: for a program that ends early. The parts are "model", "optimizer", "scaler", "sampler",
+ * and with evaluations "trainer".
  *
  * @param[in] trainer borrowed.
  * @errors INVALID_HANDLE, STATE (there is no directory of checkpoints), IO, OUT_OF_MEMORY.

@@ -1,5 +1,6 @@
 #include "trainer/make_trainer.h"
 
+#include "base/arguments.h"
 #include "nn/recipe_options.h"
 #include "optim/optimizer_settings.h"
 #include "optim/scaler_options.h"
@@ -59,7 +60,8 @@ trainer::Settings settings_of(const htone_trainer_options& options) {
           .fallback_after = options.fallback_after,
           .directory = text_or(options.checkpoint, ""),
           .log = text_or(options.log, ""),
-          .label = text_or(options.label, text_or(options.precision, "bf16")),
+          .label = options.label != nullptr ? checked_name(options.label, "options.label")
+                                            : text_or(options.precision, "bf16"),
           .resumes = options.resume != 0};
 }
 

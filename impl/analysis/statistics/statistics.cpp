@@ -71,6 +71,10 @@ void Statistics::write_to(const std::string& path) {
 
 void Statistics::flush() {
   take_tensors(true);
+  sync();
+}
+
+void Statistics::sync() {
   if (file_) file_->sync();
 }
 

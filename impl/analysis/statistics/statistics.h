@@ -60,6 +60,8 @@ class Statistics final : public RefCounted {
   void write_to(const std::string& path);
   // Waits for the watchers, and until all lines are on the disk. Throws IO.
   void flush();
+  // Waits until the lines that were added are on the disk, and not for the watchers. Throws IO.
+  void sync();
 
   // Throws STATE in a step, and the errors of the schedule and the watchers; then no step has begun.
   void begin_step();

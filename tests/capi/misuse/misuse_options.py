@@ -292,7 +292,7 @@ FIELDS = {
     ("htone_trainer_options", "checkpoint"): ['""'],
     ("htone_trainer_options", "checkpoint_every"): ["-1", "INT64_MIN"],
     ("htone_trainer_options", "log"): ['""'],
-    ("htone_trainer_options", "label"): None,
+    ("htone_trainer_options", "label"): ['""', '"a\\nb"', '"\\xff"'],
     ("htone_trainer_options", "fallback_after"): ["-1", "INT64_MIN"],
     ("htone_trainer_options", "resume"): None,
     ("htone_recurrent_options", "bias"): None,

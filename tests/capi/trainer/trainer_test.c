@@ -293,6 +293,7 @@ static void a_run_that_was_interrupted_can_be_saved(void** state) {
   assert_ok(turn_trainer(&first));
   interrupt_batch(&first, interrupted_forward);
   assert_ok(htone_trainer_save(first.trainer));
+  assert_ok(htone_trainer_save(first.trainer)); /* there is one */
   end_trainer_run(&first);
   begin_trainer_run(&second, &options);
   assert_ok(turn_trainer(&second));
