@@ -170,6 +170,46 @@ static void a_record_of_the_program_has_the_steps(void** state) {
   end_trainer_run(&run);
 }
 
+static int lines_with(const char* path, const char* begin, const char* text) {
+  static char line[1 << 16];
+  FILE* file = fopen(path, "r");
+  int count = 0;
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file) != NULL) {
+    count += strncmp(line, begin, strlen(begin)) == 0 && strstr(line, text) != NULL;
+  }
+  assert_int_equal(fclose(file), 0);
+  return count;
+}
+
+/* The noise of a step is known in the next one. */
+static void a_checkpoint_leaves_samples_open(void** state) {
+  (void)state;
+  htone_trainer_options options = trainer_options("fp32");
+  htone_monitor_options sampling = HTONE_MONITOR_OPTIONS_INIT;
+  htone_statistics* statistics;
+  htone_optimizer* optimizer;
+  char path[512], directory[512];
+  TrainerRun run;
+  snprintf(path, sizeof path, "%s/noise.jsonl", test_folder());
+  snprintf(directory, sizeof directory, "%s/noise", test_folder());
+  options.checkpoint = directory;
+  options.checkpoint_every = 2;
+  sampling.interval = sampling.noise = 1;
+  begin_trainer_run(&run, &options);
+  assert_ok(htone_statistics_create(run.device, NULL, &statistics));
+  assert_ok(htone_statistics_write_to(statistics, path));
+  assert_ok(htone_trainer_set_statistics(run.trainer, statistics));
+  assert_ok(htone_trainer_optimizer(run.trainer, &optimizer));
+  assert_ok(htone_statistics_watch(statistics, run.model, optimizer, &sampling));
+  assert_ok(htone_optimizer_release(optimizer));
+  turn_trainer_to(&run, 5);
+  assert_true(lines_with(path, "{\"step\":1,", "\"noise\":") > 0);
+  assert_true(lines_with(path, "{\"step\":2,", "\"noise\":") > 0);
+  assert_ok(htone_statistics_release(statistics));
+  end_trainer_run(&run);
+}
+
 /* ---- Ranks */
 
 static htone_trainer_options rank_options(const char* directory) {
@@ -299,6 +339,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(another_optimizer_and_checkpoint_are_used),
       cmocka_unit_test(the_callback_sees_each_step_and_may_fail),
       cmocka_unit_test(a_record_of_the_program_has_the_steps),
+      cmocka_unit_test(a_checkpoint_leaves_samples_open),
       cmocka_unit_test(ranks_have_the_mean_of_their_losses_and_one_checkpoint),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
